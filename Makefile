@@ -1,0 +1,41 @@
+# Every target sets itself up in .venv; nothing but Python (3.11 or newer), venv and make is needed.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
+
+.PHONY: demo test lint papers bench docs clean
+
+demo: $(STAMP)  ## the main job on a data set that comes along, and a picture of what was learned
+	$(BIN)/mercer papers ll05-table1 --data breast-cancer --repeats 5 --jobs 2
+	$(BIN)/python examples/plot_shape_functions.py
+
+test: lint  ## lint, types and tests
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+papers: $(STAMP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
+	$(BIN)/mercer papers --all
+
+bench: $(STAMP)  ## speed against peers, as ratios
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMP) .venv/.docs
+	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+
+.venv/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	rm -f .venv/.installed-*
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache docs/_build
