@@ -1,0 +1,1 @@
+"""How a problem is solved: functions of arrays that know no estimator and no kernel."""
