@@ -1,7 +1,7 @@
 """What a solver asks of a Gram matrix K: the product K v, and K on some of the rows.
 
-An *operator* is a `NamedTuple` of arrays that stands for K. Each kind (`mercer.solvers.columns`,
-`mercer.solvers.features`) gives the two functions below a compiled body with `numba.extending.overload`; only
+An *operator* is a `NamedTuple` of arrays that stands for K. Each kind (`mercer.solvers.columns`)
+gives the two functions below a compiled body with `numba.extending.overload`; only
 compiled code can call them. Both are needed for the vectors of an SVM alone, whose entries sum to zero:
 K v is right up to one constant for all rows, which the intercept takes up.
 """
