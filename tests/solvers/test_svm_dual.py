@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
 from mercer.solvers.columns import sort_columns
-from mercer.solvers.features import FeatureRows
-from mercer.solvers.proximal import measure_violation, solve_path, solve_svm
+from mercer.solvers.proximal import measure_violation
+from mercer.solvers.svm_dual import solve_path, solve_svm
 
 
 def objective(K, y, coef):
@@ -93,6 +93,17 @@ def test_decision_values_are_those_of_libsvm(log_C):
     assert np.corrcoef(f, expected)[0, 1] > 0.9999
 
 
+@pytest.mark.parametrize("log_C", [-17, -13])
+def test_small_c_has_as_many_digits_of_what_little_f_varies(log_C, rng):
+    X = rng.integers(0, 3, size=(200, 4)).astype(float)  # at C = 2⁻¹⁷ all of f lies within less than tol
+    y = np.where(X[:, 0] + rng.normal(size=200) > 1.5, 1.0, -1.0)
+    K = -cdist(X, X, "cityblock")
+    solution = solve_svm(sort_columns(X), y, np.full(200, 2.0**log_C), tol=1e-3)
+    expected = K @ libsvm(K, y, np.full(200, 2.0**log_C), tol=1e-8)
+    assert np.ptp(expected) < 0.05
+    assert np.corrcoef(solution.value, expected)[0, 1] > 0.9999
+
+
 def test_two_rows_have_the_answer_of_the_textbook():
     # f = −c|x| + c|x − 2| + b, with c = 1/2: f(0) = 1, f(2) = −1
     solution = solve_svm(sort_columns(np.array([[0.0], [2.0]])), np.array([1.0, -1.0]), np.full(2, 10.0))
@@ -120,16 +131,6 @@ def test_a_path_ends_where_each_c_alone_does():
         alone = solve_svm(sort_columns(X), y, C * weight, tol=1e-5)
         assert_feasible(solution.coef, y, C * weight)
         assert_allclose(objective(K, y, solution.coef), objective(K, y, alone.coef), rtol=1e-6)
-
-
-def test_features_give_the_svm_of_their_gram_matrix(rng):
-    F = rng.normal(size=(150, 5))
-    y = np.where(F[:, 0] + rng.normal(size=150) > 0, 1.0, -1.0)
-    C = np.full(150, 0.7)
-    solution = solve_svm(FeatureRows(F), y, C, tol=1e-5)
-    reference = libsvm(F @ F.T, y, C, tol=1e-6)
-    assert_allclose(objective(F @ F.T, y, solution.coef), objective(F @ F.T, y, reference), rtol=1e-5)
-    assert_allclose(F.T @ solution.coef, F.T @ reference, atol=1e-3)
 
 
 def test_too_few_steps_give_a_feasible_point_and_its_residual():

@@ -41,6 +41,7 @@ GROWTH = 3.0  # of σ after a centre that took at most FEW_STEPS Newton steps
 FEW_STEPS = 4
 CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share of the move
 GAP_TOL = 0.01  # also asked for: a relative duality gap, or else a residual, of this share of tol
+LEAST_SPREAD = 1e-6  # of f, for which the residual may be so much smaller than tol
 FLOOR = 1e-3  # changes of f below this share of tol do not count
 POLISH_TOL = 1e-6  # the last step goes for a residual of this share of tol …
 POLISH_STEPS = 200  # … with at most so many conjugate gradients
@@ -61,7 +62,7 @@ class _State(NamedTuple):
     point: Point
     stiffness: float  # how many times σ has grown
     n_steps: int  # Newton steps since the centre moved
-    residual: float  # of a point inside the box; infinite elsewhere
+    residual: float  # at the solution; infinite elsewhere
 
 
 def solve_svm(
@@ -77,8 +78,8 @@ def solve_svm(
     """Solve (P2) for labels y in {−1, +1} and one bound C_i > 0 a row.
 
     `residual` is at most `tol` if it converged, zero at a minimiser and nowhere else. `start` is a point of
-    the box. `progress` is called after each step with its number and the residual so far; if it returns true,
-    that was the last step.
+    the box. `progress` is called after each step with its number and residual; if it returns true, that was
+    the last step.
     """
     # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
     reach = np.minimum(C, np.where(y > 0, C[y < 0].sum(), C[y > 0].sum()))
@@ -90,7 +91,7 @@ def solve_svm(
     n_iter = 0
     while n_iter < max_iter:
         state = _advance(problem, sigma, state, tol)
-        if state.residual <= tol:
+        if np.isfinite(state.residual):
             break
         n_iter += 1
         if progress is not None and progress(n_iter, state.residual):
@@ -135,6 +136,8 @@ def _mean_diagonal(operator: Any, n: int) -> float:
 def _advance(problem: Problem, sigma: Array, state: _State, tol: float) -> _State:
     """Move the centre if its problem is solved, then make one Newton step."""
     center, point, stiffness, n_steps = state.center, state.point, state.stiffness, state.n_steps
+    # for small C all of f is within less than tol: what matters then is the error as a share of its spread
+    tol *= min(1.0, max(point.value.max() - point.value.min(), LEAST_SPREAD))
     term = Proximal(center, stiffness * sigma)
     bias, response = respond(problem, term, point.value, point.bias)
     error, move = _largest(response - point.coef, term.sigma), _largest(point.coef - center, term.sigma)
@@ -144,7 +147,7 @@ def _advance(problem: Problem, sigma: Array, state: _State, tol: float) -> _Stat
             inside.coef, inside.value, problem.y, problem.lower, problem.upper
         )
         gap, dual = measure_gap(problem, inside.coef, inside.value + intercept)
-        if residual <= GAP_TOL * tol or (residual <= tol and gap <= GAP_TOL * tol * dual):
+        if residual <= tol and (gap <= GAP_TOL * tol * dual or residual <= GAP_TOL * tol):
             return _State(center, inside, stiffness, 0, residual)
         pull = (inside.coef - center) / term.sigma
         proximal_residual, _ = measure_violation(

@@ -1,0 +1,121 @@
+"""What every kernel of mercer is: a scikit-learn kernel, called on whole matrices."""
+
+from abc import abstractmethod
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.utils.validation import check_array
+
+Array = NDArray[np.float64]
+
+
+class Kernel(sk_kernels.Kernel):
+    """A symmetric function k(x, x') of two points, called on rows.
+
+    A kernel is a value: immutable, and ignorant of how it was learned. Being a scikit-learn kernel,
+    it works in every estimator that takes one, on whole matrices. A subclass gives `gram` and `diag`,
+    and an ``__init__`` that stores its arguments as they are given, so that `sklearn.base.clone` works.
+    It has no hyperparameters for a Gaussian process to tune (`theta` is empty): what there was to
+    learn has been learned.
+
+    Calling the kernel is the checked door: rows that are sparse, not finite or not two-dimensional are
+    refused there with scikit-learn's own errors. `gram` behind it trusts its arrays.
+    """
+
+    @abstractmethod
+    def gram(self, X: Array, Y: Array) -> Array:
+        """Return K with K[i, j] = k(X[i], Y[j])."""
+
+    @abstractmethod
+    def diag(self, X: Array) -> Array:
+        """Return k(X[i], X[i]) for each row, without the Gram matrix."""
+
+    @final
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Return the Gram matrix of the rows of X and Y (of X with itself if Y is None).
+
+        With ``eval_gradient`` also its gradient with respect to `theta`, which is empty.
+        """
+        if eval_gradient and Y is not None:
+            raise ValueError("the gradient is that of k(X, X): leave Y out, or set eval_gradient=False")
+        K = self.gram(*_both(X, X if Y is None else Y))
+        return (K, np.empty((*K.shape, 0))) if eval_gradient else K
+
+    @final
+    def squared_distance(self, X: Any, Y: Any) -> Array:
+        """Return ‖φ(x) − φ(y)‖² = k(x, x) − 2 k(x, y) + k(y, y), the distance that the kernel induces."""
+        X, Y = _both(X, Y)
+        D = self.diag(X)[:, None] - 2 * self.gram(X, Y) + self.diag(Y)[None, :]
+        return np.maximum(D, 0, out=D)
+
+    def is_stationary(self) -> bool:
+        """Whether k(x, x') depends on x − x' alone."""
+        return False
+
+    @final
+    def __eq__(self, other: object) -> bool:
+        # scikit-learn's own comparison fails on arrays of different shapes
+        if not isinstance(other, Kernel) or type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(), other.get_params()
+        return all(_same(value, theirs[name]) for name, value in mine.items())
+
+    __hash__ = None  # type: ignore[assignment]  # as in scikit-learn, whose set_params changes kernels
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={_brief(value)}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class FeatureKernel(Kernel):
+    """A kernel with a finite feature map: k(x, x') = <φ(x), φ(x')>.
+
+    A subclass gives `transform`; the Gram matrix and its diagonal follow, and with them the promise
+    that the kernel is positive semi-definite.
+    """
+
+    @abstractmethod
+    def transform(self, X: Any) -> Array:
+        """Return the features φ(X[i]), one row each."""
+
+    @final
+    def gram(self, X: Array, Y: Array) -> Array:
+        """Return the inner products of the features."""
+        F = self.transform(X)
+        return F @ (F if Y is X else self.transform(Y)).T
+
+    @final
+    def diag(self, X: Array) -> Array:
+        """Return the squared lengths of the features."""
+        F = self.transform(X)
+        lengths: Array = np.einsum("ij,ij->i", F, F)
+        return lengths
+
+
+def as_rows(X: Any, name: str = "X") -> Array:
+    """Return X as a matrix of finite float64 numbers, not copied if it is one; refuse anything else."""
+    rows: Array = check_array(X, dtype=np.float64, input_name=name)
+    return rows
+
+
+def _both(X: Any, Y: Any) -> tuple[Array, Array]:
+    """Check two sets of rows; what was one object stays one, so that its features are made once."""
+    rows = as_rows(X)
+    others = rows if Y is X else as_rows(Y, "Y")
+    if rows.shape[1] != others.shape[1]:
+        raise ValueError(f"X has {rows.shape[1]} columns, Y has {others.shape[1]}: they must have the same")
+    return rows, others
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    return bool(a == b)
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, np.ndarray) and value.size > 8:
+        return f"<array of shape {value.shape}>"
+    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -1,0 +1,256 @@
+r"""The stump and the perceptron kernel: infinite ensembles in closed form [LL05].
+
+Both are the kernel that embodies a set of hypotheses h_α [LL05, Definition 1],
+
+.. math:: K(x, x') = r^2 \int h_\alpha(x)\, h_\alpha(x')\, d\alpha = \Delta - \|x - x'\|,
+
+so an SVM with such a kernel is a weighted vote of *all* decision stumps, or of all perceptrons. The integral
+is this short because two votes differ exactly where the threshold lies between the two points:
+:math:`\int_L^R \mathrm{sign}(a - \alpha)\,\mathrm{sign}(b - \alpha)\, d\alpha = (R - L) - 2|a - b|`.
+
+The constant Δ does not change an SVM, whose dual has Σ y_i λ_i = 0 [LL05, Theorems 2 and 5]: ``delta=0``, the
+simplified form, is the default, and is all that `SVC` needs. It is only *conditionally* positive definite.
+What needs a positive semi-definite kernel (Gaussian processes, KernelRidge, KernelPCA without centring)
+needs the exact Δ, which `spanning` finds.
+
+Distances are SciPy's ``cdist``, which sums differences. scikit-learn's ``euclidean_distances`` is faster but
+expands the square, and for rows that nearly coincide loses all digits of their distance.
+"""
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self, final
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln
+from sklearn.utils import check_random_state, check_scalar
+
+from .base import Array, FeatureKernel, Kernel, as_rows
+from .ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
+
+
+class DistanceKernel(Kernel):
+    """A constant less a distance, k(x, x') = Δ − ‖x − x'‖: what the kernels of [LL05] share."""
+
+    metric: ClassVar[Literal["cityblock", "euclidean"]]  # the distance, as SciPy calls it
+
+    def __init__(self, delta: float = 0.0) -> None:
+        self.delta = delta
+
+    @classmethod
+    @abstractmethod
+    def spanning(cls, X: Any) -> Self:
+        """Return the exact kernel of the hypotheses that the rows of X span."""
+
+    @classmethod
+    @abstractmethod
+    def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> FeatureKernel:
+        """Return a random finite ensemble of those hypotheses."""
+
+    @final
+    def gram(self, X: Array, Y: Array) -> Array:
+        """Return K with K[i, j] = Δ − ‖X[i] − Y[j]‖."""
+        K: Array = cdist(X, Y, self.metric)
+        np.subtract(self.delta, K, out=K)
+        return K
+
+    @final
+    def diag(self, X: Array) -> Array:
+        """Return Δ for each row."""
+        return np.full(len(as_rows(X)), self.delta, dtype=np.float64)
+
+    @final
+    def is_stationary(self) -> bool:
+        """Whether k(x, x') depends on x − x' alone: it does."""
+        return True
+
+
+@final
+class Stump(DistanceKernel):
+    r"""The stump kernel [LL05, Definition 2]: all decision stumps, infinitely many, in one kernel.
+
+    .. math:: K_S(x, x') = \Delta_S - \|x - x'\|_1, \qquad \Delta_S = \tfrac12 \sum_d (R_d - L_d),
+
+    where [L_d, R_d] is the range of the thresholds on feature d, which must hold the rows. With this Δ the
+    kernel is positive semi-definite [LL05, Theorem 1], and positive definite if one feature has distinct
+    values for all rows, all strictly inside its range [LL05, Theorem 3]. With ``delta=0`` it is the
+    simplified kernel, which gives the same SVM [LL05, Theorem 2]. The Gram matrix of n and m rows costs
+    O(n m D).
+
+    Parameters
+    ----------
+    delta : float, default=0.0
+        The constant Δ. `spanning` gives the exact one; any greater one is positive semi-definite too.
+
+    Notes
+    -----
+    Departures from the paper: none. The constant of Definition 2 was derived again and is right.
+    There is no scale parameter: it would be the same as another C of the SVM.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Stump
+    >>> X = [[0.0, 0.0], [1.0, 3.0]]
+    >>> Stump()(X)
+    array([[ 0., -4.],
+           [-4.,  0.]])
+    >>> Stump.spanning(X)
+    Stump(delta=2.0)
+    """
+
+    metric = "cityblock"
+
+    @classmethod
+    def spanning(cls, X: Any) -> Self:
+        """Return the exact kernel whose thresholds range over the box that the rows of X span.
+
+        It is positive semi-definite for rows inside that box: span all rows that it will see, or the two
+        corners of a box that holds them.
+        """
+        lower, upper = _box(as_rows(X))
+        return cls(delta=_stump_delta(lower, upper))
+
+    @classmethod
+    def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> StumpEnsemble:
+        """Return random stumps from the box that the rows of X span, as a kernel with a feature map.
+
+        The Gram matrix of the ensemble is an unbiased estimate of that of ``Stump.spanning(X)``. Its error
+        falls like 1/n_hypotheses, since the draws are stratified over features and thresholds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            The rows, or the two corners of a box.
+        n_hypotheses : int
+            How many stumps to draw: the number of features of the map.
+        random_state : int, RandomState instance or None, default=None
+            What makes the draws repeatable.
+
+        Returns
+        -------
+        StumpEnsemble
+            With `transform`, for linear models of the votes.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Stump
+        >>> X = [[0.0, 0.0], [1.0, 3.0]]
+        >>> Stump.sample(X, n_hypotheses=1000, random_state=0).transform(X).shape
+        (2, 1000)
+        """
+        check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
+        lower, upper = _box(as_rows(X))
+        rng = check_random_state(random_state)
+        features, thresholds = draw_stumps(lower, upper, n_hypotheses, rng)
+        scale = np.sqrt(_stump_delta(lower, upper) / n_hypotheses)
+        return StumpEnsemble(features, thresholds, float(scale))
+
+
+@final
+class Perceptron(DistanceKernel):
+    r"""The perceptron kernel [LL05, Definition 3]: all linear threshold neurons in one kernel.
+
+    .. math:: K_P(x, x') = \Delta_P - \|x - x'\|_2, \qquad
+              \Delta_P = \frac{\Theta_D}{\Xi_D} R = \sqrt\pi\, \frac{\Gamma((D+1)/2)}{\Gamma(D/2)}\, R,
+
+    where R is the radius of a ball that holds the rows, Θ_D the surface of the unit sphere and Ξ_D the
+    integral of |θ_1| over it, so that Ξ_D / Θ_D is the mean of |θ_1|. With this Δ the kernel is positive
+    semi-definite [LL05, Theorem 1], and positive definite for distinct rows [LL05, Theorem 6]. With
+    ``delta=0`` it is the simplified kernel, which gives the same SVM [LL05, Theorem 5]. The Gram matrix
+    of n and m rows costs O(n m D).
+
+    Parameters
+    ----------
+    delta : float, default=0.0
+        The constant Δ. `spanning` gives the exact one; any greater one is positive semi-definite too.
+
+    Notes
+    -----
+    Departures from the paper: the ball of [LL05] is centred at the origin, that of `spanning` and `sample`
+    at the midpoint of the rows' ranges. The kernel sees differences of rows only, so any ball that holds the
+    rows will do, and a smaller one gives a smaller constant. In one dimension the midpoint makes the
+    perceptron kernel the stump kernel, as it should be.
+
+    Erratum: Theorem 6 asks for X ⊂ B(R), X ≠ B(R). That is too much for D ≥ 2, where distinct rows
+    anywhere in the closed ball are enough, and too little for D = 1, where the rows −R and R vote as opposite
+    constants and make the Gram matrix singular. The constants of Definition 3 were derived again and are
+    right.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Perceptron
+    >>> X = [[0.0, 0.0, 0.0], [0.0, 3.0, 4.0]]
+    >>> Perceptron()(X)
+    array([[ 0., -5.],
+           [-5.,  0.]])
+    >>> print(f"{Perceptron.spanning(X).delta:.3f}")
+    5.000
+    """
+
+    metric = "euclidean"
+
+    @classmethod
+    def spanning(cls, X: Any) -> Self:
+        """Return the exact kernel of a ball that holds the rows of X.
+
+        It is positive semi-definite for rows inside that ball: span all rows that it will see, or two
+        opposite points of a ball that holds them.
+        """
+        center, radius = _ball(as_rows(X))
+        return cls(delta=_perceptron_delta(len(center), radius))
+
+    @classmethod
+    def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> PerceptronEnsemble:
+        """Return random perceptrons of a ball that holds the rows of X, as a kernel with a feature map.
+
+        The Gram matrix of the ensemble is an unbiased estimate of that of ``Perceptron.spanning(X)``. Its
+        entries have the standard deviation ((Δ² − k²) / n_hypotheses)^½.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            The rows, or two opposite points of a ball.
+        n_hypotheses : int
+            How many perceptrons to draw: the number of features of the map.
+        random_state : int, RandomState instance or None, default=None
+            What makes the draws repeatable.
+
+        Returns
+        -------
+        PerceptronEnsemble
+            With `transform`, for linear models of the votes.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Perceptron
+        >>> X = [[0.0, 0.0], [1.0, 3.0]]
+        >>> Perceptron.sample(X, n_hypotheses=1000, random_state=0).transform(X).shape
+        (2, 1000)
+        """
+        check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
+        center, radius = _ball(as_rows(X))
+        rng = check_random_state(random_state)
+        directions, thresholds = draw_perceptrons(center, radius, n_hypotheses, rng)
+        scale = np.sqrt(_perceptron_delta(len(center), radius) / n_hypotheses)
+        return PerceptronEnsemble(directions, thresholds, float(scale))
+
+
+def _box(X: Array) -> tuple[Array, Array]:
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _ball(X: Array) -> tuple[Array, float]:
+    lower, upper = _box(X)
+    center = lower + (upper - lower) / 2
+    return center, float(cdist(X, center[None, :]).max())
+
+
+def _stump_delta(lower: Array, upper: Array) -> float:
+    return float(np.sum(upper - lower)) / 2
+
+
+def _perceptron_delta(n_features: int, radius: float) -> float:
+    # the mean of |θ_1| is Γ(D/2) / (√π Γ((D+1)/2)); logarithms, because Γ overflows from D = 343 on
+    log_ratio = gammaln((n_features + 1) / 2) - gammaln(n_features / 2)
+    return float(np.sqrt(np.pi) * np.exp(log_ratio)) * radius

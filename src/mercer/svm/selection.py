@@ -1,0 +1,92 @@
+"""The choice of C by cross-validation along warm-started paths."""
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from mercer.svm.base import DualSVC, Training
+from mercer.svm.multiclass import split_problems
+
+Array = NDArray[np.float64]
+
+
+def make_grid(Cs: int | ArrayLike) -> Array:
+    """Return ascending C: those given, or so many from 2⁻¹⁷ to 2³ in equal ratios [LL05, VI]."""
+    if isinstance(Cs, (int, np.integer)) and not isinstance(Cs, bool):
+        if Cs < 1:
+            raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
+        return np.logspace(-17, 3, int(Cs), base=2.0)
+    grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    if grid.size == 0:
+        raise ValueError("Cs is empty: give at least one value of C, or the number of values.")
+    if not (np.all(np.isfinite(grid)) and grid[0] > 0):
+        raise ValueError(f"Every C must be positive and finite, got {Cs!r}.")
+    return grid
+
+
+class SelectedCSVC(DualSVC):
+    """A `DualSVC` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose C by cross-validation, then fit the SVM to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes, two or more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies C for each row; the scores are weighted alike. Rows of weight zero are left out.
+        """
+        self.Cs_ = make_grid(self.Cs)
+        data = self._check_training(X, y, sample_weight)
+        folds = list(check_cv(self.cv, data.label, classifier=True).split(data.X, data.label))
+        context = self._init_callback_context(max_subtasks=len(folds) + 1, sequential_subtasks=False)
+        context.call_on_fit_task_begin(estimator=self)
+        tasks = [
+            context.subcontext("fold", task_id=k, max_subtasks=None, sequential_subtasks=False)
+            for k in range(len(folds))
+        ]
+        self.scores_ = np.array(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._score_fold)(data, train, test, task)
+                for (train, test), task in zip(folds, tasks, strict=True)
+            )
+        )
+        self.C_ = float(self.Cs_[np.argmax(self.scores_.mean(axis=0))])  # the smallest of equals
+        refit = context.subcontext("refit", task_id=len(folds), max_subtasks=None, sequential_subtasks=False)
+        self._fit_problems(data, self.C_, refit.call_on_fit_task_begin(estimator=self))
+        refit.call_on_fit_task_end(estimator=self)
+        context.call_on_fit_task_end(estimator=self)
+        return self
+
+    def _score_fold(
+        self, data: Training, train: NDArray[Any], test: NDArray[Any], task: CallbackContext
+    ) -> list[float]:
+        """Return the score on the test rows for each C."""
+        task.call_on_fit_task_begin(estimator=self)
+        scorer = check_scoring(self, scoring=self.scoring)
+        fold = data.rows_that_count(train)
+        paths = [
+            self._path(fold.X[problem.rows], problem.y, fold.weight[problem.rows], list(self.Cs_), None)
+            for problem in split_problems(fold.label, len(self.classes_), self.multi_class)
+        ]
+        test = test[data.weight[test] > 0]
+        options = {} if data.sample_weight is None else {"sample_weight": data.sample_weight[test]}
+        scores = []
+        for k, fits in enumerate(zip(*paths, strict=True)):
+            step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
+            candidate = copy(self)
+            candidate._functions = [fit.function for fit in fits]
+            scores.append(float(scorer(candidate, data.X[test], self.classes_[data.label[test]], **options)))
+            step.call_on_fit_task_end(estimator=self)
+        task.call_on_fit_task_end(estimator=self)
+        return scores

@@ -1,0 +1,126 @@
+"""`import mercer` is light, and imports inside mercer go one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mercer
+
+ROOT = Path(mercer.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# A room may import from its own floor and from those below; the package itself (mercer/__init__.py) from all.
+FLOORS = [
+    {"kernels", "solvers", "losses", "quality", "pairs", "datasets"},
+    {"learners"},
+    {"svm", "search"},
+    {"baselines"},
+    {"persistence"},
+    {"papers", "report"},
+    {"cli"},
+]
+STRANGERS = [{"kernels", "solvers"}]  # on one floor, and yet neither may know the other
+
+
+def floor_of(room: str) -> int:
+    floors = [height for height, rooms in enumerate(FLOORS) if room in rooms]
+    assert floors, f"mercer.{room} is new: say in tests/test_imports.py on which floor it stands"
+    return floors[0]
+
+
+def may_import(room: str, other: str) -> bool:
+    return room == other or (floor_of(other) <= floor_of(room) and {room, other} not in STRANGERS)
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a file imports, by their full names; ``from a import b`` counts as a.b."""
+    package = ("mercer", *path.relative_to(ROOT).parent.parts)
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            source = [*start, *([node.module] if node.module else [])]
+            modules.update(".".join([*source, alias.name]) for alias in node.names)
+    return modules
+
+
+def rooms_imported(path: Path) -> set[str]:
+    return {module.split(".")[1] for module in imported_modules(path) if module.startswith("mercer.")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    if path == ROOT / "__init__.py":
+        return
+    room = room_of(path)
+    upward = {other for other in rooms_imported(path) if not may_import(room, other)}
+    assert not upward, f"mercer.{room} must not import {upward}"
+
+
+def test_the_rule_finds_imports_in_every_spelling(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / "kernels").mkdir()
+    file = tmp_path / "kernels" / "spelled.py"
+    file.write_text(
+        "import mercer.svm.stump\n"
+        "from mercer import search, __version__\n"
+        "from mercer.papers.table import run\n"
+        "from ..solvers import svm_dual\n"
+        "from .. import losses\n"
+        "from .base import Kernel\n"
+        "def later():\n    from mercer.cli import main\n"
+    )
+    expected = {"svm", "search", "__version__", "papers", "solvers", "losses", "kernels", "cli"}
+    assert rooms_imported(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("room", "other", "allowed"),
+    [
+        ("learners", "kernels", True),
+        ("kernels", "learners", False),
+        ("kernels", "solvers", False),
+        ("solvers", "kernels", False),
+        ("solvers", "losses", True),
+        ("svm", "learners", True),
+        ("svm", "baselines", False),
+        ("baselines", "svm", True),
+        ("papers", "baselines", True),
+        ("svm", "papers", False),
+        ("cli", "report", True),
+        ("report", "cli", False),
+    ],
+)
+def test_the_floors_are_those_of_the_design(room, other, allowed):
+    assert may_import(room, other) is allowed
+
+
+LIGHT = """
+import sys
+
+class Absent:
+    heavy = {"matplotlib", "pandas", "torch", "dask", "typer", "rich", "jinja2", "skops"}
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in self.heavy:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import mercer, mercer.kernels, mercer.svm
+assert not Absent.heavy & set(sys.modules)
+"""
+
+
+def test_import_is_light():
+    # scikit-learn itself imports pandas if it is there, so we look at what happens where it is not
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
