@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
-from mercer.solvers.columns import sort_columns
+from mercer.solvers.columns import code_columns
 from mercer.solvers.proximal import measure_violation
 from mercer.solvers.svm_dual import solve_path, solve_svm
 
@@ -54,7 +54,7 @@ def problems(draw):
 def test_the_objective_is_never_above_libsvms_by_more_than_the_tolerance(problem):
     X, y, C = problem
     K = -cdist(X, X, "cityblock")
-    solution = solve_svm(sort_columns(X), y, C, tol=1e-3)
+    solution = solve_svm(code_columns(X), y, C, tol=1e-3)
     assert solution.residual <= 1e-3
     assert_feasible(solution.coef, y, C)
     # a point of violation tol is at most tol Σ|Δc| above the minimum, and Σ|Δc| ≤ 2 ΣC
@@ -67,7 +67,7 @@ def test_the_objective_is_never_above_libsvms_by_more_than_the_tolerance(problem
 @settings(max_examples=100, deadline=None)
 def test_the_residual_is_the_violation_of_the_optimality_conditions(problem):
     X, y, C = problem
-    solution = solve_svm(sort_columns(X), y, C, tol=1e-5)
+    solution = solve_svm(code_columns(X), y, C, tol=1e-5)
     gradient = y + cdist(X, X, "cityblock") @ solution.coef
     lower, upper = np.minimum(y, 0) * C, np.maximum(y, 0) * C
     rise, fall = gradient[solution.coef < upper], gradient[solution.coef > lower]
@@ -81,7 +81,7 @@ def test_decision_values_are_those_of_libsvm(log_C):
     X, y = threenorm(400, random_state=3)
     K = -cdist(X, X, "cityblock")
     C = np.full(400, 2.0**log_C)
-    solution = solve_svm(sort_columns(X), y.astype(float), C, tol=1e-4)
+    solution = solve_svm(code_columns(X), y.astype(float), C, tol=1e-4)
     svm = SVC(C=2.0**log_C, kernel="precomputed", tol=1e-4).fit(K, y)
     assert_allclose(
         K @ solution.coef - (K @ solution.coef).mean(), solution.value - solution.value.mean(), atol=1e-8
@@ -98,7 +98,7 @@ def test_small_c_has_as_many_digits_of_what_little_f_varies(log_C, rng):
     X = rng.integers(0, 3, size=(200, 4)).astype(float)  # at C = 2⁻¹⁷ all of f lies within less than tol
     y = np.where(X[:, 0] + rng.normal(size=200) > 1.5, 1.0, -1.0)
     K = -cdist(X, X, "cityblock")
-    solution = solve_svm(sort_columns(X), y, np.full(200, 2.0**log_C), tol=1e-3)
+    solution = solve_svm(code_columns(X), y, np.full(200, 2.0**log_C), tol=1e-3)
     expected = K @ libsvm(K, y, np.full(200, 2.0**log_C), tol=1e-8)
     assert np.ptp(expected) < 0.05
     assert np.corrcoef(solution.value, expected)[0, 1] > 0.9999
@@ -106,14 +106,14 @@ def test_small_c_has_as_many_digits_of_what_little_f_varies(log_C, rng):
 
 def test_two_rows_have_the_answer_of_the_textbook():
     # f = −c|x| + c|x − 2| + b, with c = 1/2: f(0) = 1, f(2) = −1
-    solution = solve_svm(sort_columns(np.array([[0.0], [2.0]])), np.array([1.0, -1.0]), np.full(2, 10.0))
+    solution = solve_svm(code_columns(np.array([[0.0], [2.0]])), np.array([1.0, -1.0]), np.full(2, 10.0))
     assert_allclose(solution.coef, [0.5, -0.5], rtol=1e-3)
     assert_allclose(solution.value + solution.intercept, [1.0, -1.0], atol=1e-3)
 
 
 def test_a_kernel_of_zero_gives_a_constant_decision():
     y = np.array([1.0, 1.0, 1.0, -1.0, -1.0])
-    solution = solve_svm(sort_columns(np.ones((5, 2))), y, np.full(5, 2.0))
+    solution = solve_svm(code_columns(np.ones((5, 2))), y, np.full(5, 2.0))
     assert solution.residual <= 1e-3
     assert_allclose(
         np.abs(solution.coef).sum(), 8.0
@@ -127,8 +127,8 @@ def test_a_path_ends_where_each_c_alone_does():
     y = y.astype(float)
     weight = np.linspace(0.5, 2.0, 200)
     Cs = 2.0 ** np.arange(-17, 6, 2)
-    for C, solution in zip(Cs, solve_path(sort_columns(X), y, weight, Cs, tol=1e-5), strict=True):
-        alone = solve_svm(sort_columns(X), y, C * weight, tol=1e-5)
+    for C, solution in zip(Cs, solve_path(code_columns(X), y, weight, Cs, tol=1e-5), strict=True):
+        alone = solve_svm(code_columns(X), y, C * weight, tol=1e-5)
         assert_feasible(solution.coef, y, C * weight)
         assert_allclose(objective(K, y, solution.coef), objective(K, y, alone.coef), rtol=1e-6)
 
@@ -136,7 +136,7 @@ def test_a_path_ends_where_each_c_alone_does():
 def test_too_few_steps_give_a_feasible_point_and_its_residual():
     X, y = threenorm(300, random_state=0)
     y, C = y.astype(float), np.full(300, 1.0)
-    solution = solve_svm(sort_columns(X), y, C, max_iter=2)
+    solution = solve_svm(code_columns(X), y, C, max_iter=2)
     assert solution.n_iter == 2
     assert solution.residual > 1e-3
     assert_feasible(solution.coef, y, C)
@@ -149,7 +149,7 @@ def test_progress_is_told_and_can_stop():
     X, y = threenorm(300, random_state=0)
     steps = []
     solution = solve_svm(
-        sort_columns(X),
+        code_columns(X),
         y.astype(float),
         np.ones(300),
         progress=lambda step, residual: steps.append(step) or step == 3,

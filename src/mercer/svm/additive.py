@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mercer.solvers.columns import BinnedColumns, SortedColumns, bin_columns, choose_knots, sort_columns
+from mercer.solvers.columns import CodedColumns, bin_columns, choose_knots, code_columns
 from mercer.solvers.svm_dual import SVMSolution, solve_path
 from mercer.svm.base import Fit
 
@@ -45,10 +45,8 @@ class AdditiveFunction(NamedTuple):
 class TrainingRows(NamedTuple):
     """The rows of one two-class problem, ready for any number of fits with other C."""
 
-    X: Array
-    knots: Array | None  # the bins' values, one row a feature; None where every value counts
-    columns: SortedColumns | BinnedColumns  # of X / scale
-    scale: float  # brings the kernel to order one, whatever the units of the features
+    columns: CodedColumns
+    scale: float  # by which the features were divided: brings the kernel to order one, whatever their units
 
     @classmethod
     def prepare(cls, X: Array, max_bins: int | None, random_state: Any) -> "TrainingRows":
@@ -59,14 +57,11 @@ class TrainingRows(NamedTuple):
             raise ValueError("The range of a feature overflows: scale the features, e.g. with MinMaxScaler.")
         if scale == 0.0:
             scale = 1.0
+        X = X / scale
         if max_bins is None:
-            return cls(X, None, sort_columns(X / scale), scale)
+            return cls(code_columns(X), scale)
         sample = _sample_rows(X, check_random_state(random_state))
-        knots = [choose_knots(column, max_bins) for column in sample.T]
-        width = max(len(k) for k in knots)
-        table = np.stack([np.pad(k, (0, width - len(k)), mode="edge") for k in knots])
-        columns = bin_columns(X, knots)
-        return cls(X, table, columns._replace(gap=columns.gap / scale), scale)
+        return cls(bin_columns(X, [choose_knots(column, max_bins) for column in sample.T]), scale)
 
 
 def fit_path(
@@ -80,27 +75,32 @@ def fit_path(
 def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
     coef = solution.coef / rows.scale
     objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.scale
-    if rows.knots is None or isinstance(rows.columns, SortedColumns):
-        knots, mass = _support_knots(rows.X[coef != 0], coef[coef != 0])
-    else:
-        knots, mass = rows.knots, _bin_mass(rows.columns.code, coef, rows.knots.shape[1])
+    knots, mass = _bends(rows.columns, solution.coef)
     values = _integrate(knots, mass)
     means = values.mean(axis=1)
-    function = AdditiveFunction(knots, values - means[:, None], solution.intercept + means.sum())
+    function = AdditiveFunction(
+        knots * rows.scale, values - means[:, None], solution.intercept + float(means.sum())
+    )
     return Fit(function, function.intercept, coef, float(objective), solution.n_iter, solution.residual)
 
 
-def _support_knots(support: Array, coef: Array) -> tuple[Array, Array]:
-    """Return each feature's values of the support vectors in ascending order, and their coefficients."""
-    if len(coef) == 0:
-        return np.zeros((support.shape[1], 1)), np.zeros((support.shape[1], 1))
-    order = np.argsort(support, axis=0, kind="stable")
-    return np.take_along_axis(support, order, axis=0).T.copy(), coef[order].T
+def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
+    """Return the values at which each g_d bends, ascending, and the coefficients there.
 
-
-def _bin_mass(code: NDArray[Any], coef: Array, n_bins: int) -> Array:
-    """Return the sum of the coefficients in each bin, one row a feature."""
-    return np.stack([np.bincount(c, weights=coef, minlength=n_bins) for c in code])
+    Those are the values of the support vectors, or all of them (the bins) if there are fewer.
+    """
+    D, n_values = columns.value.shape
+    support = np.flatnonzero(coef)
+    if n_values <= len(support):
+        mass = [np.bincount(code, weights=coef, minlength=n_values) for code in columns.code]
+        return columns.value, np.stack(mass)
+    if len(support) == 0:
+        return columns.value[:, :1], np.zeros((D, 1))
+    code = columns.code[:, support]
+    order = np.argsort(code, axis=1, kind="stable")
+    return np.take_along_axis(columns.value, np.take_along_axis(code, order, 1).astype(np.intp), 1), coef[
+        support
+    ][order]
 
 
 def _integrate(knots: Array, mass: Array) -> Array:

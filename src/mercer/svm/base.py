@@ -3,10 +3,11 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
@@ -104,9 +105,12 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             context.subcontext("two-class problem", task_id=k, max_subtasks=None)
             for k in range(len(problems))
         ]
-        fits = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._fit_problem)(data, problem, C, task)
-            for problem, task in zip(problems, tasks, strict=True)
+        fits = run_in_threads(
+            self.n_jobs,
+            [
+                partial(self._fit_problem, data, problem, C, task)
+                for problem, task in zip(problems, tasks, strict=True)
+            ],
         )
         self._warn_unless_converged(fits)
         self._keep(rows, problems, fits)
@@ -165,6 +169,13 @@ class FixedCSVC(DualSVC):
         self._fit_problems(data, float(self.C), context)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+
+def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return the results of all the work. One job needs no pool: its setup takes longer than a small fit."""
+    if len(work) == 1 or effective_n_jobs(n_jobs) == 1:
+        return [job() for job in work]
+    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(job)() for job in work)
 
 
 def _report_steps(estimator: DualSVC, task: CallbackContext) -> Progress:

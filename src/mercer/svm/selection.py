@@ -1,16 +1,16 @@
 """The choice of C by cross-validation along warm-started paths."""
 
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from mercer.svm.base import DualSVC, Training
+from mercer.svm.base import DualSVC, Training, run_in_threads
 from mercer.svm.multiclass import split_problems
 
 Array = NDArray[np.float64]
@@ -56,9 +56,12 @@ class SelectedCSVC(DualSVC):
             for k in range(len(folds))
         ]
         self.scores_ = np.array(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._score_fold)(data, train, test, task)
-                for (train, test), task in zip(folds, tasks, strict=True)
+            run_in_threads(
+                self.n_jobs,
+                [
+                    partial(self._score_fold, data, train, test, task)
+                    for (train, test), task in zip(folds, tasks, strict=True)
+                ],
             )
         )
         self.C_ = float(self.Cs_[np.argmax(self.scores_.mean(axis=0))])  # the smallest of equals
