@@ -289,3 +289,13 @@ def test_it_learns_what_is_additive():
     g = np.interp(t, knots, values)
     assert np.corrcoef(g, t**2)[0, 1] > 0.95
     assert trapezoid(g, t) < 0 < g[0] + g[-1]
+
+
+def test_a_start_from_a_sample_ends_at_the_same_minimum(monkeypatch):
+    X, y = threenorm(1000, random_state=0)
+    usual = [StumpSVC(C=0.05, max_bins=bins, tol=1e-5).fit(X, y) for bins in (None, 32)]
+    monkeypatch.setattr("mercer.svm.additive.SAMPLE_FROM", 100)  # 1000 rows start from 100, and those from 10
+    sampled = [StumpSVC(C=0.05, max_bins=bins, tol=1e-5).fit(X, y) for bins in (None, 32)]
+    for one, other in zip(usual, sampled, strict=True):
+        assert_allclose(other.objective_, one.objective_, rtol=1e-7)
+        assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-4)

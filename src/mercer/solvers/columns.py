@@ -62,6 +62,14 @@ def _sort_block(columns: Array) -> tuple[NDArray[np.uint32], Array]:
     return code, value
 
 
+def select_rows(columns: CodedColumns, rows: NDArray[np.intp]) -> CodedColumns:
+    """Return the columns of some rows; where there are more values than rows, with the rows' values alone."""
+    code = np.ascontiguousarray(columns.code[:, rows])
+    if columns.value.shape[1] <= len(rows):
+        return CodedColumns(code, columns.value)
+    return code_columns(np.take_along_axis(columns.value, code.astype(np.intp), axis=1).T)
+
+
 def bin_columns(X: Array, knots: list[Array]) -> CodedColumns:
     """Move each value of X (n, D) to the nearest of its feature's ascending knots."""
     n_values = max(len(k) for k in knots)

@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 
 CG_TOL = 0.3  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
 DIRECT_ROWS = 1000  # a Newton system that conjugate gradients fail on is eliminated, up to so many rows
+HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
+SUM_TOL = 1e-13  # Σa is zero if it is at most this share of the box
+TINY = 1e-300
 SNAP = 1e-12  # a coefficient this near a bound (as a share of the box) is on it
 
 
@@ -69,13 +72,7 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
     """
     left, right = -np.inf, np.inf
     for _ in range(200):
-        total, size, slope = 0.0, 0.0, 0.0
-        for i in range(len(t)):
-            x = t[i] - sigma[i] * b
-            slope += sigma[i] if lower[i] < x < upper[i] else 0.0
-            x = min(max(x, lower[i]), upper[i])
-            total += x
-            size += abs(x)
+        total, size, slope = _clipped_sum(t, lower, upper, sigma, b)
         balanced = abs(total) <= 1e-15 * size
         if balanced and slope > 0:
             return b
@@ -98,6 +95,19 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
             return b
         b = new
     return b
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _clipped_sum(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float, float]:
+    """Return Σ clip(t − σ b), the sum of its absolute values, and minus its derivative by b."""
+    total, size, slope = 0.0, 0.0, 0.0
+    for i in range(len(t)):
+        x = t[i] - sigma[i] * b
+        slope += sigma[i] if (x > lower[i]) & (x < upper[i]) else 0.0
+        x = min(max(x, lower[i]), upper[i])
+        total += x
+        size += abs(x)
+    return total, size, slope
 
 
 @njit(cache=True, nogil=True)
@@ -267,26 +277,19 @@ def make_feasible(problem: Problem, point: Point) -> Point:
     Rows on a bound stay there, if they can: a projection would move them all off it by a hair.
     """
     lower, upper = problem.lower, problem.upper
-    if np.all((lower <= point.coef) & (point.coef <= upper)) and _sums_to_zero(point.coef, upper - lower):
-        return point
     coef = snap(np.minimum(np.maximum(point.coef, lower), upper), lower, upper)
-    free = (lower < coef) & (coef < upper)
-    coef = _shift_to_balance(coef, np.where(free, lower, coef), np.where(free, upper, coef), upper - lower)
-    coef = snap(_shift_to_balance(coef, lower, upper, upper - lower), lower, upper)
+    width = upper - lower
+    if abs(coef.sum()) > SUM_TOL * width.sum():
+        free = (lower < coef) & (coef < upper)
+        shifted = coef - np.where(free, coef.sum() / max((free * width).sum(), TINY) * width, 0.0)
+        if not np.all((lower <= shifted) & (shifted <= upper)):  # few or no free rows: others must move
+            shifted = np.minimum(
+                np.maximum(coef - width * balance(coef, lower, upper, width, 0.0), lower), upper
+            )
+        coef = snap(shifted, lower, upper)
+    if np.all(coef == point.coef):
+        return point
     return Point(coef, point.value + multiply(problem.operator, coef - point.coef), point.bias)
-
-
-@njit(cache=True, nogil=True)
-def _shift_to_balance(coef: Array, lower: Array, upper: Array, width: Array) -> Array:
-    if _sums_to_zero(coef, width):
-        return coef
-    shift = balance(coef, lower, upper, width, 0.0)
-    return np.minimum(np.maximum(coef - width * shift, lower), upper)
-
-
-@njit(cache=True, nogil=True)
-def _sums_to_zero(coef: Array, width: Array) -> bool:
-    return abs(coef.sum()) <= 1e-13 * width.sum()
 
 
 @njit(cache=True, nogil=True)
@@ -326,28 +329,26 @@ def polish(problem: Problem, point: Point, floor: float, max_steps: int) -> Poin
     return point
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def measure_violation(coef: Array, value: Array, y: Array, lower: Array, upper: Array) -> tuple[float, float]:
     """Return LIBSVM's residual, and the intercept: the mean of y − K c over free rows or the middle.
 
     The residual is the largest y_i − (K c)_i over rows that may rise, less the smallest over those that may
     fall.
     """
-    rise, fall = -np.inf, np.inf
+    rise, fall = -HUGE, HUGE
     total, free = 0.0, 0
     for i in range(len(y)):
         g = y[i] - value[i]
-        if coef[i] < upper[i]:
-            rise = max(rise, g)
-        if coef[i] > lower[i]:
-            fall = min(fall, g)
-        if lower[i] < coef[i] < upper[i]:
-            total += g
-            free += 1
+        may_rise, may_fall = coef[i] < upper[i], coef[i] > lower[i]
+        rise = max(rise, g if may_rise else -HUGE)
+        fall = min(fall, g if may_fall else HUGE)
+        total += g if may_rise & may_fall else 0.0
+        free += 1 if may_rise & may_fall else 0
     return rise - fall, total / free if free > 0 else 0.5 * (rise + fall)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def measure_gap(problem: Problem, coef: Array, f: Array) -> tuple[float, float]:
     """Return how far the primal objective is above the dual one, and the dual one (the negative of P2's)."""
     quadratic, linear, loss = 0.0, 0.0, 0.0

@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 
 WIDTH = 0.3  # the first centre's rows respond within this distance of the margin: σ_i = C_i / WIDTH
 TYPICAL = 10.0  # but σ_i is at most this many times what moves f by one on a row alone
+NEAR = 10.0  # σ is so many times larger for a start that is near the solution
 GROWTH = 3.0  # of σ after a centre that took at most FEW_STEPS Newton steps
 FEW_STEPS = 4
 CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share of the move
@@ -79,8 +80,8 @@ def solve_svm(
     """Solve (P2) for labels y in {−1, +1} and one bound C_i > 0 a row.
 
     `residual` is at most `tol` if it converged, zero at a minimiser and nowhere else. `start` is a point of
-    the box. `progress` is called after each step with its number and residual; if it returns true, that was
-    the last step.
+    the box, or any vector whose decision function K start is near the solution's. `progress` is called after
+    each step with its number and residual; if it returns true, that was the last step.
     """
     # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
     reach = np.minimum(C, np.where(y > 0, C[y < 0].sum(), C[y > 0].sum()))
@@ -88,7 +89,11 @@ def solve_svm(
     problem = Problem(operator, y, np.minimum(y, 0.0) * reach, np.maximum(y, 0.0) * reach, diagonal)
     sigma = np.minimum(reach / WIDTH, TYPICAL / diagonal if diagonal > 0 else np.inf)
     coef = np.zeros(len(y)) if start is None else np.array(start)
-    state = _State(coef, Point(coef, product(operator, coef), 0.0), 1.0, 0, np.inf)
+    point, stiffness = Point(coef, product(operator, coef), 0.0), 1.0
+    if np.any((coef < problem.lower) | (coef > problem.upper)):
+        stiffness = NEAR
+        point, coef = _respond_to_start(problem, Proximal(np.zeros(len(y)), stiffness * sigma), point)
+    state = _State(coef, point, stiffness, 0, np.inf)
     at_a_time = max_iter if progress is None and len(y) <= FEW_ROWS else 1
     n_iter = 0
     while n_iter < max_iter:
@@ -102,8 +107,20 @@ def solve_svm(
     return SVMSolution(point.coef, point.value, intercept, n_iter, residual)
 
 
+def _respond_to_start(problem: Problem, term: Proximal, point: Point) -> tuple[Point, Array]:
+    """Return the start with its best intercept, and the centre that its decision values call for."""
+    bias, center = respond(problem, term, point.value, 0.0)
+    return Point(point.coef, point.value, bias), center
+
+
 def solve_path(
-    operator: Any, y: Array, weight: Array, Cs: Sequence[float], **options: Any
+    operator: Any,
+    y: Array,
+    weight: Array,
+    Cs: Sequence[float],
+    *,
+    start: Array | None = None,
+    **options: Any,
 ) -> Iterator[SVMSolution]:
     """Solve (P2) with C_i = C × weight_i for each C in ascending order, each from the solution before it.
 
@@ -112,7 +129,6 @@ def solve_path(
     """
     solution, previous = None, 0.0
     for C in Cs:
-        start = None
         if solution is not None:
             start = solution.coef * min(max(_best_stretch(solution, y), 1.0), C / previous)
         solution, previous = solve_svm(operator, y, C * weight, start=start, **options), C

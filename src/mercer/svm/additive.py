@@ -8,12 +8,13 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mercer.solvers.columns import CodedColumns, bin_columns, choose_knots, code_columns
-from mercer.solvers.svm_dual import SVMSolution, solve_path
+from mercer.solvers.columns import CodedColumns, bin_columns, choose_knots, code_columns, select_rows
+from mercer.solvers.svm_dual import SVMSolution, solve_path, solve_svm
 from mercer.svm.base import Fit
 
 Array = NDArray[np.float64]
 
+SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 ROWS_FOR_KNOTS = (
     200_000  # bins are chosen on a sample of at most so many rows: more change no bin by a percent
 )
@@ -68,8 +69,28 @@ def fit_path(
     rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], **options: Any
 ) -> Iterator[Fit]:
     """Fit the SVM for each C in ascending order, with C_i = C × weight_i."""
-    for solution in solve_path(rows.columns, y, rows.scale * weight, Cs, **options):
+    bound = rows.scale * weight
+    start = start_from_sample(rows.columns, y, Cs[0] * bound)
+    for solution in solve_path(rows.columns, y, bound, Cs, start=start, **options):
         yield _finish(rows, y, solution)
+
+
+def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None:
+    """Solve for one row in ten, each counting for ten, and return coefficients with its decision function.
+
+    For many rows this is a better start than zero, at a tenth of the price. It changes the way, not the
+    minimum.
+    """
+    if len(y) < SAMPLE_FROM:
+        return None
+    rows = np.sort(np.random.default_rng(0).choice(len(y), len(y) // 10, replace=False))
+    if np.all(y[rows] > 0) or np.all(y[rows] < 0):
+        return None
+    part, y_part, C_part = select_rows(columns, rows), y[rows], 10 * C[rows]
+    further = start_from_sample(part, y_part, C_part)
+    coef = np.zeros(len(y))
+    coef[rows] = solve_svm(part, y_part, C_part, start=further, tol=1e-2).coef
+    return coef
 
 
 def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:

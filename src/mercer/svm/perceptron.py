@@ -80,7 +80,7 @@ class PerceptronMachine(DualSVC):
     def _sliced_path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[Fit]:
-        n_directions = 32 * X.shape[1] if self.n_directions is None else self.n_directions
+        n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
         check_scalar(n_directions, "n_directions", int, min_val=1)
         directions = draw_directions(X.shape[1], n_directions, self._seed)
         rows = TrainingRows.prepare(X @ directions, self.max_bins, self._seed)
@@ -160,8 +160,8 @@ class PerceptronSVC(FixedCSVC, PerceptronMachine):
         machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 rows (of a
         two-class problem).
     n_directions : int or None, default=None
-        Projections of "sliced"; None takes 32 for each feature.
-    max_bins : int or None, default=256
+        Projections of "sliced"; None takes 16 for each feature.
+    max_bins : int or None, default=64
         The bins of each projection, as in `StumpSVC`; of "sliced" alone.
     max_iter : int or None, default=None
         The most steps of the solver: LIBSVM's, of which None allows any number, or Newton steps, 1000.
@@ -194,7 +194,7 @@ class PerceptronSVC(FixedCSVC, PerceptronMachine):
         *,
         method: str = "auto",
         n_directions: int | None = None,
-        max_bins: int | None = 256,
+        max_bins: int | None = 64,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -249,7 +249,7 @@ class PerceptronSVCCV(SelectedCSVC, PerceptronMachine):
         scoring: Any = None,
         method: str = "auto",
         n_directions: int | None = None,
-        max_bins: int | None = 256,
+        max_bins: int | None = 64,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
