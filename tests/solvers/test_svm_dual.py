@@ -152,7 +152,7 @@ def test_progress_is_told_and_can_stop():
         code_columns(X),
         y.astype(float),
         np.ones(300),
-        progress=lambda step, residual: steps.append(step) or step == 3,
+        progress=lambda step: steps.append(step) or step == 3,
     )
     assert steps == [1, 2, 3]
     assert solution.n_iter == 3

@@ -75,42 +75,36 @@ def solve_svm(
     start: Array | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
-    progress: Callable[[int, float], Any] | None = None,
+    progress: Callable[[int], Any] | None = None,
 ) -> SVMSolution:
     """Solve (P2) for labels y in {−1, +1} and one bound C_i > 0 a row.
 
     `residual` is at most `tol` if it converged, zero at a minimiser and nowhere else. `start` is a point of
     the box, or any vector whose decision function K start is near the solution's. `progress` is called after
-    each step with its number and residual; if it returns true, that was the last step.
+    each step with its number; if it returns true, that was the last step.
     """
     # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
     reach = np.minimum(C, np.where(y > 0, C[y < 0].sum(), C[y > 0].sum()))
     diagonal = _mean_diagonal(operator, len(y))
     problem = Problem(operator, y, np.minimum(y, 0.0) * reach, np.maximum(y, 0.0) * reach, diagonal)
     sigma = np.minimum(reach / WIDTH, TYPICAL / diagonal if diagonal > 0 else np.inf)
-    coef = np.zeros(len(y)) if start is None else np.array(start)
-    point, stiffness = Point(coef, product(operator, coef), 0.0), 1.0
-    if np.any((coef < problem.lower) | (coef > problem.upper)):
+    center = np.zeros(len(y)) if start is None else np.array(start)
+    point, stiffness = Point(center, product(operator, center), 0.0), 1.0
+    if np.any((center < problem.lower) | (center > problem.upper)):
         stiffness = NEAR
-        point, coef = _respond_to_start(problem, Proximal(np.zeros(len(y)), stiffness * sigma), point)
-    state = _State(coef, point, stiffness, 0, np.inf)
+        _, center = respond(problem, Proximal(np.zeros(len(y)), stiffness * sigma), point.value, 0.0)
+    state = _State(center, point, stiffness, 0, np.inf)
     at_a_time = max_iter if progress is None and len(y) <= FEW_ROWS else 1
     n_iter = 0
     while n_iter < max_iter:
         state, n_steps = _advance(problem, sigma, state, tol, min(at_a_time, max_iter - n_iter))
         n_iter += n_steps
-        if np.isfinite(state.residual) or (progress is not None and progress(n_iter, state.residual)):
+        if np.isfinite(state.residual) or (progress is not None and progress(n_iter)):
             break
     point = polish(problem, make_feasible(problem, state.point), POLISH_TOL * tol, POLISH_STEPS)
     lower, upper = np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C
     residual, intercept = measure_violation(point.coef, point.value, y, lower, upper)
     return SVMSolution(point.coef, point.value, intercept, n_iter, residual)
-
-
-def _respond_to_start(problem: Problem, term: Proximal, point: Point) -> tuple[Point, Array]:
-    """Return the start with its best intercept, and the centre that its decision values call for."""
-    bias, center = respond(problem, term, point.value, 0.0)
-    return Point(point.coef, point.value, bias), center
 
 
 def solve_path(

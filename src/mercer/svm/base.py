@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer.svm.multiclass import TwoClassProblem, combine_decisions, split_problems
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, float], Any]
+Progress = Callable[[int], Any]
 
 
 class Fit(NamedTuple):
@@ -84,7 +84,8 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = weight * compute_sample_weight(self.class_weight, y)
+        if self.class_weight is not None:
+            weight = weight * compute_sample_weight(self.class_weight, y)
         self.classes_ = np.unique(y[weight > 0])
         if len(self.classes_) < 2:
             raise ValueError(
@@ -179,7 +180,7 @@ def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> lis
 
 
 def _report_steps(estimator: DualSVC, task: CallbackContext) -> Progress:
-    def report(step: int, residual: float) -> bool:
+    def report(step: int) -> bool:
         context = task.subcontext("newton step")
         context.call_on_fit_task_begin(estimator=estimator)
         return context.call_on_fit_task_end(estimator=estimator)
