@@ -82,3 +82,10 @@ def test_a_column_of_mostly_one_value_keeps_its_other_values_apart():
     knots = choose_knots(column, 4)
     assert knots[0] == 0.0
     assert len(knots) >= 2
+
+
+def test_a_value_that_fills_a_bin_alone_is_a_knot_and_the_others_share_the_rest(rng):
+    column = np.r_[np.zeros(980), rng.normal(5, 1, size=20)]  # 98 % zeros
+    knots = choose_knots(rng.permutation(column), 16)
+    assert len(knots) == 16
+    assert knots[0] == 0.0

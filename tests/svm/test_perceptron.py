@@ -90,6 +90,24 @@ def test_auto_is_exact_for_few_rows_and_sliced_for_many(monkeypatch):
     assert_array_equal(automatic.decision_function(X), sliced.decision_function(X))
 
 
+def test_selection_and_refit_are_of_one_kind(monkeypatch):
+    monkeypatch.setattr("mercer.svm.perceptron.EXACT_ROWS", 55)  # 60 rows are too many, 40 are not
+    X, y = threenorm(60, random_state=0)
+    options = {"Cs": 2, "cv": 3, "random_state": 0}
+    automatic, sliced = (PerceptronSVCCV(method=m, **options).fit(X, y) for m in ("auto", "sliced"))
+    assert_array_equal(automatic.scores_, sliced.scores_)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"max_bins": 1}, {"max_bins": -5}, {"n_directions": 0}, {"method": "fast"}]
+)
+@pytest.mark.parametrize("method", ["exact", "sliced"])
+def test_bad_parameters_are_named_whatever_the_method(method, parameters):
+    (name,) = parameters
+    with pytest.raises(ValueError, match=name):
+        PerceptronSVC(**{"method": method, **parameters}).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_memory_that_is_not_there_is_said_before_it_starts(monkeypatch):
     monkeypatch.setattr(memory.os, "sysconf", lambda name: 100)  # a machine with 10 kB
     X, y = threenorm(30, random_state=0)
@@ -101,11 +119,6 @@ def test_libsvm_that_was_stopped_says_so():
     X, y = threenorm(200, random_state=0)
     with pytest.warns(ConvergenceWarning, match="residual"):
         PerceptronSVC(method="exact", max_iter=3).fit(X, y)
-
-
-def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="method"):
-        PerceptronSVC(method="fast").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_cv_gives_the_scores_of_a_grid_search():

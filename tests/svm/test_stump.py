@@ -1,6 +1,8 @@
 """StumpSVC: the SVM of the stump kernel, whatever the data look like."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_wine, make_hastie_10_2
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
+from sklearn.utils import check_random_state
 
 from mercer import StumpSVC, StumpSVCCV
 from mercer.datasets import ringnorm, threenorm
@@ -135,7 +138,7 @@ def test_the_units_of_the_features_do_not_matter(scale):
 
 def test_a_range_that_overflows_is_refused():
     X = np.array([[-1.7e308], [1.7e308]])
-    with pytest.raises(ValueError, match="scale the features"):
+    with pytest.raises(ValueError, match="scale them"):
         StumpSVC().fit(X, [0, 1])
 
 
@@ -299,3 +302,100 @@ def test_a_start_from_a_sample_ends_at_the_same_minimum(monkeypatch):
     for one, other in zip(usual, sampled, strict=True):
         assert_allclose(other.objective_, one.objective_, rtol=1e-7)
         assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e15, 1e30])
+def test_a_c_that_is_far_too_large_separates_what_can_be_separated(scale):
+    X, y = threenorm(100, n_features=5, random_state=0)
+    model = StumpSVC(C=1.0).fit(X * scale, y)
+    assert model.score(X * scale, y) == 1.0
+    hard = StumpSVC(C=1e4).fit(X, y)
+    assert_allclose(model.objective_ * scale, hard.objective_, rtol=1e-6)
+
+
+def test_features_far_from_zero_keep_their_digits():
+    X, y = threenorm(100, n_features=3, random_state=0)
+    X = np.round(X, 3)
+    far = X + 1e9
+    model = StumpSVC(C=0.5).fit(far, y)
+    coef = np.zeros(100)
+    coef[model.support_] = model.dual_coef_[0]
+    f = Stump()(far) @ coef
+    assert_allclose(model.decision_function(far) - model.decision_function(far)[0], f - f[0], atol=1e-9)
+
+
+def test_numpy_numbers_are_numbers():
+    X, y = threenorm(60, random_state=0)
+    grid = {"max_bins": np.array([4, 16]), "C": np.array([1, 2]), "tol": [np.float32(1e-3)]}
+    search = GridSearchCV(StumpSVC(), grid, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["max_bins"] in (4, 16)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0])
+@pytest.mark.parametrize("name", ["C", "tol"])
+def test_parameters_that_are_not_finite_are_refused(name, bad):
+    X, y = threenorm(20, random_state=0)
+    with pytest.raises(ValueError, match=name):
+        StumpSVC(**{name: bad}).fit(X, y)
+
+
+def test_a_fold_without_a_class_is_named():
+    X, y = threenorm(40, random_state=0)
+    with pytest.raises(ValueError, match="fold 1 holds no row of class 1"):
+        StumpSVCCV(Cs=2, cv=KFold(2)).fit(X, np.sort(y))
+
+
+def test_folds_may_be_lists_and_masks_of_rows():
+    X, y = threenorm(60, random_state=0)
+    half = np.arange(60) < 30
+    lists = [(np.flatnonzero(half).tolist(), np.flatnonzero(~half).tolist())]
+    scores = [StumpSVCCV(Cs=3, cv=cv).fit(X, y).scores_ for cv in (lists, [(half, ~half)])]
+    assert_array_equal(scores[0], scores[1])
+
+
+def test_weights_and_a_scorer_of_ones_own():
+    X, y = threenorm(60, random_state=0)
+    model = StumpSVCCV(Cs=2, cv=2, scoring=lambda estimator, X, y: 1.0)
+    assert np.all(model.fit(X, y, sample_weight=np.full(60, 2.0)).scores_ == 1.0)
+
+
+def test_folds_that_did_not_converge_warn():
+    X, y = threenorm(200, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="StumpSVCCV"):
+        StumpSVCCV(Cs=[100.0, 200.0], cv=2, max_iter=3).fit(X, y)
+
+
+def test_parameters_that_are_changed_after_fit_change_nothing():
+    X, y = wine()
+    model = StumpSVC().fit(X, y)
+    before = model.predict(X)
+    assert_array_equal(model.set_params(multi_class="ovr").predict(X), before)
+
+
+def test_a_fit_without_bins_leaves_the_global_random_state_alone():
+    X, y = threenorm(40, random_state=0)
+    before = check_random_state(None).get_state()[1:3]
+    StumpSVC().fit(X, y)
+    after = check_random_state(None).get_state()[1:3]
+    assert_array_equal(before[0], after[0])
+    assert before[1] == after[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent to this process")
+def test_an_interrupt_is_an_exception_and_not_the_end_of_the_process():
+    program = """
+import os, signal, threading
+import numpy as np
+from mercer import StumpSVC
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(20_000, 10)), rng.choice([-1, 1], size=20_000)
+StumpSVC().fit(X[:50], y[:50])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    StumpSVC(C=1e3).fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (out.returncode, out.stdout) == (0, "interrupted\n")

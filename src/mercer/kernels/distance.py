@@ -198,7 +198,7 @@ class Perceptron(DistanceKernel):
         opposite points of a ball that holds them.
         """
         center, radius = _ball(as_rows(X))
-        return cls(delta=_perceptron_delta(len(center), radius))
+        return cls(delta=inverse_mean_cosine(len(center)) * radius)
 
     @classmethod
     def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> PerceptronEnsemble:
@@ -232,7 +232,7 @@ class Perceptron(DistanceKernel):
         center, radius = _ball(as_rows(X))
         rng = check_random_state(random_state)
         directions, thresholds = draw_perceptrons(center, radius, n_hypotheses, rng)
-        scale = np.sqrt(_perceptron_delta(len(center), radius) / n_hypotheses)
+        scale = np.sqrt(inverse_mean_cosine(len(center)) * radius / n_hypotheses)
         return PerceptronEnsemble(directions, thresholds, float(scale))
 
 
@@ -250,7 +250,7 @@ def _stump_delta(lower: Array, upper: Array) -> float:
     return float(np.sum(upper - lower)) / 2
 
 
-def _perceptron_delta(n_features: int, radius: float) -> float:
-    # the mean of |θ_1| is Γ(D/2) / (√π Γ((D+1)/2)); logarithms, because Γ overflows from D = 343 on
-    log_ratio = gammaln((n_features + 1) / 2) - gammaln(n_features / 2)
-    return float(np.sqrt(np.pi) * np.exp(log_ratio)) * radius
+def inverse_mean_cosine(n_features: int) -> float:
+    """Return Θ_D / Ξ_D = √π Γ((D+1)/2) / Γ(D/2), one over the mean of the absolute cosine [LL05, V]."""
+    # logarithms, because Γ overflows from D = 343 on
+    return float(np.sqrt(np.pi) * np.exp(gammaln((n_features + 1) / 2) - gammaln(n_features / 2)))

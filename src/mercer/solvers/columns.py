@@ -86,16 +86,18 @@ def _code_type(n_values: int) -> type[np.unsignedinteger[Any]]:
 def choose_knots(column: Array, max_bins: int) -> Array:
     """Return at most max_bins values that stand for a column: its distinct values, or bin means.
 
-    The bins hold about equally many rows each. The mean of a bin, and not its middle, keeps the
-    first moment of the data: the error of the binned kernel is then of second order.
+    A value that would fill a bin alone is a knot of its own. The bins of the others hold about equally many
+    rows each. The mean of a bin, and not its middle, keeps the first moment of the data: the error of the
+    binned kernel is then of second order.
     """
-    ordered = np.sort(column)
-    distinct = ordered[np.append(True, ordered[1:] > ordered[:-1])]
+    distinct, count = np.unique(column, return_counts=True)
     if len(distinct) <= max_bins:
         return distinct
-    edges = np.linspace(0, len(ordered), max_bins + 1).astype(np.intp)
-    means = np.add.reduceat(ordered, edges[:-1]) / np.diff(edges)
-    return means[np.append(True, means[1:] > means[:-1])]
+    common = count * max_bins >= len(column)
+    others = np.repeat(distinct[~common], count[~common])
+    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
+    means = np.add.reduceat(others, edges[:-1]) / np.diff(edges)
+    return np.unique(np.append(distinct[common], means))
 
 
 @njit(cache=True, nogil=True, fastmath=True)

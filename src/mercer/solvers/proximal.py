@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 CG_TOL = 0.3  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
 DIRECT_ROWS = 1000  # a Newton system that conjugate gradients fail on is eliminated, up to so many rows
 HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
-SUM_TOL = 1e-13  # Σa is zero if it is at most this share of the box
+SUM_TOL = 1e-12  # Σa is zero if it is at most this share of Σ|a|
 TINY = 1e-300
-SNAP = 1e-12  # a coefficient this near a bound (as a share of the box) is on it
+SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
 
 
 class Problem(NamedTuple):
@@ -137,7 +137,7 @@ def newton_step(problem: Problem, term: Proximal, point: Point, response: Array,
     """Return the point after one Newton step and a line search; below `floor`, changes of f do not count."""
     step = _newton_direction(problem, term, point, response, floor)
     share = _line_search(problem, term, point, step, 10 * floor)
-    coef = snap(point.coef + share * step.coef, problem.lower, problem.upper)
+    coef = snap(problem, point.coef + share * step.coef)
     return Point(coef, point.value + share * step.value, point.bias + share * step.bias)
 
 
@@ -277,27 +277,29 @@ def make_feasible(problem: Problem, point: Point) -> Point:
     Rows on a bound stay there, if they can: a projection would move them all off it by a hair.
     """
     lower, upper = problem.lower, problem.upper
-    coef = snap(np.minimum(np.maximum(point.coef, lower), upper), lower, upper)
+    coef = snap(problem, np.minimum(np.maximum(point.coef, lower), upper))
     width = upper - lower
-    if abs(coef.sum()) > SUM_TOL * width.sum():
+    if abs(coef.sum()) > SUM_TOL * np.abs(coef).sum():
         free = (lower < coef) & (coef < upper)
         shifted = coef - np.where(free, coef.sum() / max((free * width).sum(), TINY) * width, 0.0)
         if not np.all((lower <= shifted) & (shifted <= upper)):  # few or no free rows: others must move
             shifted = np.minimum(
                 np.maximum(coef - width * balance(coef, lower, upper, width, 0.0), lower), upper
             )
-        coef = snap(shifted, lower, upper)
+        coef = snap(problem, shifted)
     if np.all(coef == point.coef):
         return point
     return Point(coef, point.value + multiply(problem.operator, coef - point.coef), point.bias)
 
 
 @njit(cache=True, nogil=True)
-def snap(coef: Array, lower: Array, upper: Array) -> Array:
+def snap(problem: Problem, coef: Array) -> Array:
     """Put what is nearly on a bound on it. Newton steps may leave the box: those stay outside."""
+    lower, upper = problem.lower, problem.upper
+    typical = 1.0 / problem.diagonal if problem.diagonal > 0 else HUGE
     out = coef.copy()
     for i in range(len(coef)):
-        near = SNAP * (upper[i] - lower[i])
+        near = SNAP * min(upper[i] - lower[i], typical)
         if abs(coef[i] - lower[i]) <= near:
             out[i] = lower[i]
         elif abs(coef[i] - upper[i]) <= near:

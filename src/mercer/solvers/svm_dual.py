@@ -44,7 +44,7 @@ CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share o
 GAP_TOL = 0.01  # also asked for: a relative duality gap, or else a residual, of this share of tol
 LEAST_SPREAD = 1e-6  # of f, for which the residual may be so much smaller than tol
 FLOOR = 1e-3  # changes of f below this share of tol do not count
-FEW_ROWS = 10_000  # up to so many, all steps are made in one go, which Ctrl-C cannot interrupt
+FEW_ROWS = 2000  # up to so many, all steps are made in one go, which Ctrl-C cannot interrupt
 POLISH_TOL = 1e-6  # the last step goes for a residual of this share of tol …
 POLISH_STEPS = 200  # … with at most so many conjugate gradients
 
@@ -64,7 +64,7 @@ class _State(NamedTuple):
     point: Point
     stiffness: float  # how many times σ has grown
     n_steps: int  # Newton steps since the centre moved
-    residual: float  # at the solution; infinite elsewhere
+    solved: bool
 
 
 def solve_svm(
@@ -79,32 +79,35 @@ def solve_svm(
 ) -> SVMSolution:
     """Solve (P2) for labels y in {−1, +1} and one bound C_i > 0 a row.
 
-    `residual` is at most `tol` if it converged, zero at a minimiser and nowhere else. `start` is a point of
-    the box, or any vector whose decision function K start is near the solution's. `progress` is called after
-    each step with its number; if it returns true, that was the last step.
+    `residual` is at most `tol` if it converged, at most zero at a minimiser and nowhere else. `start` is a
+    point of the box, or any vector whose decision function K start is near the solution's. `progress` is
+    called after each step with its number; if it returns true, that was the last step.
     """
     # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
     reach = np.minimum(C, np.where(y > 0, C[y < 0].sum(), C[y > 0].sum()))
     diagonal = _mean_diagonal(operator, len(y))
     problem = Problem(operator, y, np.minimum(y, 0.0) * reach, np.maximum(y, 0.0) * reach, diagonal)
     sigma = np.minimum(reach / WIDTH, TYPICAL / diagonal if diagonal > 0 else np.inf)
-    center = np.zeros(len(y)) if start is None else np.array(start)
-    point, stiffness = Point(center, product(operator, center), 0.0), 1.0
-    if np.any((center < problem.lower) | (center > problem.upper)):
-        stiffness = NEAR
-        _, center = respond(problem, Proximal(np.zeros(len(y)), stiffness * sigma), point.value, 0.0)
-    state = _State(center, point, stiffness, 0, np.inf)
+    coef = np.zeros(len(y)) if start is None else np.array(start)
+    center, value = coef.copy(), product(operator, coef)
+    near = np.any((coef < problem.lower) | (coef > problem.upper))
+    numbers = np.array([NEAR if near else 1.0, 0.0, 0.0])
+    if near:
+        _center_on(problem, NEAR * sigma, value, center)
     at_a_time = max_iter if progress is None and len(y) <= FEW_ROWS else 1
-    n_iter = 0
-    while n_iter < max_iter:
-        state, n_steps = _advance(problem, sigma, state, tol, min(at_a_time, max_iter - n_iter))
+    n_iter, solved = 0, False
+    while n_iter < max_iter and not solved:
+        n_steps, solved = _advance(
+            problem, sigma, center, coef, value, numbers, tol, min(at_a_time, max_iter - n_iter)
+        )
         n_iter += n_steps
-        if np.isfinite(state.residual) or (progress is not None and progress(n_iter)):
+        if not solved and progress is not None and progress(n_iter):
             break
-    point = polish(problem, make_feasible(problem, state.point), POLISH_TOL * tol, POLISH_STEPS)
+    _finish(problem, coef, value, POLISH_TOL * tol)
+    value = product(operator, coef)  # what was added up step by step has collected rounding errors
     lower, upper = np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C
-    residual, intercept = measure_violation(point.coef, point.value, y, lower, upper)
-    return SVMSolution(point.coef, point.value, intercept, n_iter, residual)
+    residual, intercept = measure_violation(coef, value, y, lower, upper)
+    return SVMSolution(coef, value, intercept, n_iter, residual)
 
 
 def solve_path(
@@ -142,14 +145,46 @@ def _mean_diagonal(operator: Any, n: int) -> float:
     return max(float(v @ product(operator, v)) / n, 0.0)
 
 
+# What Python calls writes into given arrays and returns numbers: a Ctrl-C while numba builds a tuple of
+# arrays for Python would end the process.
+
+
 @njit(cache=True, nogil=True)
-def _advance(problem: Problem, sigma: Array, state: _State, tol: float, max_steps: int) -> tuple[_State, int]:
-    """Make Newton steps until the solution is found, at most so many; return how many."""
-    for n_steps in range(max_steps):
+def _advance(
+    problem: Problem,
+    sigma: Array,
+    center: Array,
+    coef: Array,
+    value: Array,
+    numbers: Array,  # stiffness, Newton steps since the centre moved, intercept
+    tol: float,
+    max_steps: int,
+) -> tuple[int, bool]:
+    """Make Newton steps until the solution is found, at most so many; return how many, and whether it was."""
+    state = _State(center, Point(coef, value, numbers[2]), numbers[0], int(numbers[1]), False)
+    n_steps = 0
+    while n_steps < max_steps:
         state = _step(problem, sigma, state, tol)
-        if np.isfinite(state.residual):
-            return state, n_steps
-    return state, max_steps
+        if state.solved:
+            break
+        n_steps += 1
+    center[:], coef[:], value[:] = state.center, state.point.coef, state.point.value
+    numbers[0], numbers[1], numbers[2] = state.stiffness, state.n_steps, state.point.bias
+    return n_steps, state.solved
+
+
+@njit(cache=True, nogil=True)
+def _center_on(problem: Problem, sigma: Array, value: Array, center: Array) -> None:
+    """Put the centre where the decision values call for."""
+    _, response = respond(problem, Proximal(np.zeros(len(center)), sigma), value, 0.0)
+    center[:] = response
+
+
+@njit(cache=True, nogil=True)
+def _finish(problem: Problem, coef: Array, value: Array, floor: float) -> None:
+    """Make the point feasible, and give it its last digits."""
+    point = polish(problem, make_feasible(problem, Point(coef, value, 0.0)), floor, POLISH_STEPS)
+    coef[:], value[:] = point.coef, point.value
 
 
 @njit(cache=True, nogil=True)
@@ -168,7 +203,7 @@ def _step(problem: Problem, sigma: Array, state: _State, tol: float) -> _State:
         )
         gap, dual = measure_gap(problem, inside.coef, inside.value + intercept)
         if residual <= tol and (gap <= GAP_TOL * tol * dual or residual <= GAP_TOL * tol):
-            return _State(center, inside, stiffness, 0, residual)
+            return _State(center, inside, stiffness, 0, True)
         pull = (inside.coef - center) / term.sigma
         proximal_residual, _ = measure_violation(
             inside.coef, inside.value + pull, problem.y, problem.lower, problem.upper
@@ -181,7 +216,7 @@ def _step(problem: Problem, sigma: Array, state: _State, tol: float) -> _State:
             bias, response = respond(problem, term, point.value, bias)
     floor = FLOOR * tol * 0.5**n_steps  # a centre that is slow to settle may need more digits
     point = newton_step(problem, term, Point(point.coef, point.value, bias), response, floor)
-    return _State(center, point, stiffness, n_steps + 1, np.inf)
+    return _State(center, point, stiffness, n_steps + 1, False)
 
 
 @njit(cache=True, nogil=True)

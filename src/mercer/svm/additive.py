@@ -15,6 +15,7 @@ from mercer.svm.base import Fit
 Array = NDArray[np.float64]
 
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
+MAX_STEPS = 1000  # Newton steps, where the user names no number
 ROWS_FOR_KNOTS = (
     200_000  # bins are chosen on a sample of at most so many rows: more change no bin by a percent
 )
@@ -27,49 +28,73 @@ class ShapeFunction(NamedTuple):
     values: Array
 
 
+class Units(NamedTuple):
+    """The units of the solver: features less their minimum, divided by their mean range.
+
+    They bring the kernel to order one whatever the units of the data, and keep all digits of features that
+    are far from zero.
+    """
+
+    offset: Array
+    scale: float
+
+    @classmethod
+    def of(cls, X: Array) -> "Units":
+        """Return the units of some rows."""
+        with np.errstate(over="ignore"):
+            scale = float(np.ptp(X, axis=0).mean())
+        if not np.isfinite(scale) or 0.0 < scale < 1e-290:
+            raise ValueError(
+                f"The features have a mean range of {scale:g}, too large or too small to compute with: scale "
+                "them, e.g. with MinMaxScaler."
+            )
+        return cls(X.min(axis=0), scale or 1.0)
+
+    def convert(self, X: Array) -> Array:
+        """Return the rows in these units."""
+        return (X - self.offset) / self.scale
+
+
 class AdditiveFunction(NamedTuple):
-    """f(x) = Σ_d g_d(x_d) + intercept. Row d of `knots` and `values` is g_d; knots may repeat."""
+    """f(x) = Σ_d g_d(x_d) + intercept. Row d of `knots` (in `units`) and `values` is g_d."""
 
     knots: Array
     values: Array
     intercept: float
+    units: Units
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D log k) a row, whatever the number of support vectors."""
-        return _evaluate(self.knots, self.values, np.ascontiguousarray(X, dtype=np.float64)) + self.intercept
+        return _evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
 
     def shapes(self) -> list[ShapeFunction]:
         """Return one shape function a feature, without repeated knots and knots where nothing bends."""
-        return [_simplify(k, v) for k, v in zip(self.knots, self.values, strict=True)]
+        knots = self.knots * self.units.scale + self.units.offset[:, None]
+        return [_simplify(k, v) for k, v in zip(knots, self.values, strict=True)]
 
 
 class TrainingRows(NamedTuple):
     """The rows of one two-class problem, ready for any number of fits with other C."""
 
     columns: CodedColumns
-    scale: float  # by which the features were divided: brings the kernel to order one, whatever their units
+    units: Units
 
     @classmethod
-    def prepare(cls, X: Array, max_bins: int | None, random_state: Any) -> "TrainingRows":
+    def prepare(cls, X: Array, max_bins: int | None, random_state: int | None) -> "TrainingRows":
         """Sort the features, or put them into at most max_bins bins."""
-        with np.errstate(over="ignore"):
-            scale = float(np.ptp(X, axis=0).mean())
-        if not np.isfinite(scale):
-            raise ValueError("The range of a feature overflows: scale the features, e.g. with MinMaxScaler.")
-        if scale == 0.0:
-            scale = 1.0
-        X = X / scale
+        units = Units.of(X)
+        X = units.convert(X)
         if max_bins is None:
-            return cls(code_columns(X), scale)
+            return cls(code_columns(X), units)
         sample = _sample_rows(X, check_random_state(random_state))
-        return cls(bin_columns(X, [choose_knots(column, max_bins) for column in sample.T]), scale)
+        return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
 
 
 def fit_path(
     rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], **options: Any
 ) -> Iterator[Fit]:
     """Fit the SVM for each C in ascending order, with C_i = C × weight_i."""
-    bound = rows.scale * weight
+    bound = rows.units.scale * weight
     start = start_from_sample(rows.columns, y, Cs[0] * bound)
     for solution in solve_path(rows.columns, y, bound, Cs, start=start, **options):
         yield _finish(rows, y, solution)
@@ -94,13 +119,13 @@ def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None
 
 
 def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
-    coef = solution.coef / rows.scale
-    objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.scale
+    coef = solution.coef / rows.units.scale
+    objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.units.scale
     knots, mass = _bends(rows.columns, solution.coef)
     values = _integrate(knots, mass)
     means = values.mean(axis=1)
     function = AdditiveFunction(
-        knots * rows.scale, values - means[:, None], solution.intercept + float(means.sum())
+        knots, values - means[:, None], solution.intercept + float(means.sum()), rows.units
     )
     return Fit(function, function.intercept, coef, float(objective), solution.n_iter, solution.residual)
 

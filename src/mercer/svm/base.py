@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -59,6 +60,14 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ) -> Iterator[Fit]:
         """Solve one two-class problem for each C, in ascending order."""
 
+    @abstractmethod
+    def _plan(self, n_rows: int) -> None:
+        """Check the parameters, and decide what all problems and folds have in common."""
+
+    def _draw_seed(self, needed: bool) -> None:
+        """Draw one seed for all problems and folds: the same result on one thread and on two."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31)) if needed else None
+
     def decision_function(self, X: Any) -> Array:
         """Return the decision values.
 
@@ -68,7 +77,7 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         decisions = [function(X) for function in self._functions]
-        return combine_decisions(decisions, len(self.classes_), self.multi_class)
+        return combine_decisions(decisions, len(self.classes_), self._scheme)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
@@ -76,14 +85,15 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return self.classes_[np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Training:
-        check_scalar(self.tol, "tol", (float, int), min_val=0, include_boundaries="neither")
+        check_positive(self.tol, "tol")
         if self.max_iter is not None:
-            check_scalar(self.max_iter, "max_iter", int, min_val=1)
-        if self.multi_class not in ("ovo", "ovr"):
-            raise ValueError(f"multi_class must be 'ovo' or 'ovr', got {self.multi_class!r}.")
+            check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        check_option(self.multi_class, "multi_class", ("ovo", "ovr"))
         X, y = validate_data(self, X, y, dtype=np.float64)
+        self._plan(len(X))
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        given = None if sample_weight is None else weight
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
         self.classes_ = np.unique(y[weight > 0])
@@ -93,15 +103,14 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 f"the data hold {len(self.classes_)} class: {list(self.classes_)}."
             )
         label = np.where(np.isin(y, self.classes_), np.searchsorted(self.classes_, y), -1)
-        # one seed for all problems and folds: the same result on one thread and on two
-        self._seed = int(check_random_state(self.random_state).randint(2**31))
-        return Training(X, label, weight, None if sample_weight is None else np.asarray(sample_weight))
+        self._scheme = self.multi_class
+        return Training(X, label, weight, given)
 
     def _fit_problems(self, data: Training, C: float, context: CallbackContext) -> None:
         """Solve every two-class problem for one C and keep the result."""
         rows = np.flatnonzero(data.weight > 0)
         data = data.rows_that_count(rows)
-        problems = split_problems(data.label, len(self.classes_), self.multi_class)
+        problems = split_problems(data.label, len(self.classes_), self._scheme)
         tasks = [
             context.subcontext("two-class problem", task_id=k, max_subtasks=None)
             for k in range(len(problems))
@@ -141,7 +150,7 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if worst.residual > self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after {worst.n_iter} steps with a residual of "
-                f"{worst.residual:.1e} (tol={self.tol:g}). Increase max_iter, or scale the features.",
+                f"{worst.residual:.1e} (tol={self.tol:g}). Scale the features, or increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -163,13 +172,27 @@ class FixedCSVC(DualSVC):
         sample_weight : array-like of shape (n_samples,), default=None
             What multiplies C for each row. Rows of weight zero are left out.
         """
-        check_scalar(self.C, "C", (float, int), min_val=0, include_boundaries="neither")
+        check_positive(self.C, "C")
         data = self._check_training(X, y, sample_weight)
         context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
         self._fit_problems(data, float(self.C), context)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Raise unless the parameter is a positive finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+
+
+def check_option(value: Any, name: str, options: Sequence[str]) -> None:
+    """Raise unless the parameter is one of the options."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")
 
 
 def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -247,7 +247,7 @@ def _solve_on_gram(
     K -= means[:, None]
     K -= means[None, :]
     columns, intercepts, n_iter = [], [], []
-    for rows, target, _ in problems:
+    for rows, target in problems:
         svc = SVC(kernel="precomputed", tol=tol, max_iter=max_iter)
         svc.fit(K if len(rows) == len(K) else K[np.ix_(rows, rows)], target, sample_weight=C[rows])
         column = np.zeros(len(X))
@@ -265,7 +265,7 @@ def _solve_on_features(
 ) -> Machines:
     limit = 200 if max_iter == -1 else max_iter
     wanted = max(1e-6 * tol, 1e-10)  # less would be rounding errors
-    found = [solve_linear_svm(F[rows], y, C[rows], tol=wanted, max_iter=limit) for rows, y, _ in problems]
+    found = [solve_linear_svm(F[rows], y, C[rows], tol=wanted, max_iter=limit) for rows, y in problems]
     gap = max(solution.gap for solution in found)
     if not gap <= wanted:
         warnings.warn(

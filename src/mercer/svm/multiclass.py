@@ -15,22 +15,19 @@ class TwoClassProblem(NamedTuple):
 
     rows: NDArray[np.intp]
     y: Array
-    classes: tuple[int, int]  # the classes (by position) that −1 and +1 stand for; −1 alone: all the rest
 
 
 def split_problems(label: NDArray[Any], n_classes: int, scheme: str) -> list[TwoClassProblem]:
     """Return the two-class problems of labels 0 … n_classes − 1. Two classes make one problem."""
     everything = np.arange(len(label))
     if n_classes == 2:
-        return [TwoClassProblem(everything, np.where(label == 1, 1.0, -1.0), (0, 1))]
+        return [TwoClassProblem(everything, np.where(label == 1, 1.0, -1.0))]
     if scheme == "ovr":
-        return [
-            TwoClassProblem(everything, np.where(label == k, 1.0, -1.0), (-1, k)) for k in range(n_classes)
-        ]
+        return [TwoClassProblem(everything, np.where(label == k, 1.0, -1.0)) for k in range(n_classes)]
     problems = []
     for a, b in combinations(range(n_classes), 2):
         rows = np.flatnonzero((label == a) | (label == b))
-        problems.append(TwoClassProblem(rows, np.where(label[rows] == b, 1.0, -1.0), (a, b)))
+        problems.append(TwoClassProblem(rows, np.where(label[rows] == b, 1.0, -1.0)))
     return problems
 
 

@@ -2,20 +2,21 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lstsq
 from scipy.spatial.distance import cdist
-from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
+from mercer.kernels.distance import inverse_mean_cosine
 from mercer.solvers.proximal import measure_violation
-from mercer.svm.additive import AdditiveFunction, TrainingRows, fit_path
-from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
+from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
+from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress, check_option
 from mercer.svm.memory import check_gram_fits
 from mercer.svm.selection import SelectedCSVC
 
@@ -55,17 +56,22 @@ class SlicedFunction(NamedTuple):
 class PerceptronMachine(DualSVC):
     """What `PerceptronSVC` and `PerceptronSVCCV` share: the perceptron kernel, and how to compute with it."""
 
+    def _plan(self, n_rows: int) -> None:
+        check_option(self.method, "method", ("auto", "exact", "sliced"))
+        if self.n_directions is not None:
+            check_scalar(self.n_directions, "n_directions", Integral, min_val=1)
+        if self.max_bins is not None:
+            check_scalar(self.max_bins, "max_bins", Integral, min_val=2, max_val=65_536)
+        # of all rows, so that every fold and every pair of classes is solved in the same way
+        self._exact = self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
+        self._draw_seed(not self._exact)
+
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[Fit]:
-        if self._is_exact(len(X)):
+        if self._exact:
             return self._exact_path(X, y, weight, Cs)
         return self._sliced_path(X, y, weight, Cs, progress)
-
-    def _is_exact(self, n_rows: int) -> bool:
-        if self.method not in ("auto", "exact", "sliced"):
-            raise ValueError(f"method must be 'auto', 'exact' or 'sliced', got {self.method!r}.")
-        return self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
 
     def _exact_path(self, X: Array, y: Array, weight: Array, Cs: Sequence[float]) -> Iterator[Fit]:
         check_gram_fits(len(X), "Use method='sliced', or fewer rows.")
@@ -81,11 +87,10 @@ class PerceptronMachine(DualSVC):
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[Fit]:
         n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
-        check_scalar(n_directions, "n_directions", int, min_val=1)
         directions = draw_directions(X.shape[1], n_directions, self._seed)
         rows = TrainingRows.prepare(X @ directions, self.max_bins, self._seed)
-        max_iter = self.max_iter or 1000
-        for fit in fit_path(rows, y, weight, Cs, tol=self.tol, max_iter=max_iter, progress=progress):
+        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
+        for fit in fit_path(rows, y, weight, Cs, **options):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
 
 
@@ -135,9 +140,8 @@ def draw_directions(n_features: int, n_directions: int, random_state: Any) -> Ar
     for _ in range(n_blocks):
         Q, R = np.linalg.qr(rng.standard_normal((n_features, n_features)))
         blocks.append(Q * np.sign(np.diag(R)))  # uniform over the orthogonal matrices
-    constant = np.sqrt(np.pi) * np.exp(gammaln((n_features + 1) / 2) - gammaln(n_features / 2))
     directions = np.hstack(blocks)[:, :n_directions]
-    return np.ascontiguousarray(directions * (constant / n_directions))
+    return np.ascontiguousarray(directions * (inverse_mean_cosine(n_features) / n_directions))
 
 
 class PerceptronSVC(FixedCSVC, PerceptronMachine):
@@ -157,8 +161,7 @@ class PerceptronSVC(FixedCSVC, PerceptronMachine):
         The price of a margin violation. Features in [−1, 1] need values of about 2⁻¹⁰ to 2³ [LL05, VI].
     method : {"auto", "exact", "sliced"}, default="auto"
         "exact" needs 16 n² bytes (n = 3000: 0.14 GB, n = 20 000: 6.4 GB) and says so before it starts if the
-        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 rows (of a
-        two-class problem).
+        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 rows.
     n_directions : int or None, default=None
         Projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64

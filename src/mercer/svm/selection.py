@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from mercer.svm.base import DualSVC, Training, run_in_threads
+from mercer.svm.base import DualSVC, Fit, Training, run_in_threads
 from mercer.svm.multiclass import split_problems
 
 Array = NDArray[np.float64]
@@ -18,7 +19,9 @@ Array = NDArray[np.float64]
 
 def make_grid(Cs: int | ArrayLike) -> Array:
     """Return ascending C: those given, or so many from 2⁻¹⁷ to 2³ in equal ratios [LL05, VI]."""
-    if isinstance(Cs, (int, np.integer)) and not isinstance(Cs, bool):
+    if isinstance(Cs, bool):
+        raise TypeError(f"Cs must be a number of values, or the values of C; got {Cs}.")
+    if isinstance(Cs, Integral):
         if Cs < 1:
             raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
         return np.logspace(-17, 3, int(Cs), base=2.0)
@@ -44,26 +47,27 @@ class SelectedCSVC(DualSVC):
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies C for each row; the scores are weighted alike. Rows of weight zero are left out.
+            What multiplies C for each row. The scores are weighted alike, unless `scoring` is a callable.
+            Rows of weight zero are left out.
         """
         self.Cs_ = make_grid(self.Cs)
         data = self._check_training(X, y, sample_weight)
-        folds = list(check_cv(self.cv, data.label, classifier=True).split(data.X, data.label))
+        folds = self._check_folds(data)
         context = self._init_callback_context(max_subtasks=len(folds) + 1, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
         tasks = [
             context.subcontext("fold", task_id=k, max_subtasks=None, sequential_subtasks=False)
             for k in range(len(folds))
         ]
-        self.scores_ = np.array(
-            run_in_threads(
-                self.n_jobs,
-                [
-                    partial(self._score_fold, data, train, test, task)
-                    for (train, test), task in zip(folds, tasks, strict=True)
-                ],
-            )
+        results = run_in_threads(
+            self.n_jobs,
+            [
+                partial(self._score_fold, data, train, test, task)
+                for (train, test), task in zip(folds, tasks, strict=True)
+            ],
         )
+        self.scores_ = np.array([scores for scores, _ in results])
+        self._warn_unless_converged([fit for _, worst in results for fit in worst])
         self.C_ = float(self.Cs_[np.argmax(self.scores_.mean(axis=0))])  # the smallest of equals
         refit = context.subcontext("refit", task_id=len(folds), max_subtasks=None, sequential_subtasks=False)
         self._fit_problems(data, self.C_, refit.call_on_fit_task_begin(estimator=self))
@@ -71,25 +75,45 @@ class SelectedCSVC(DualSVC):
         context.call_on_fit_task_end(estimator=self)
         return self
 
+    def _check_folds(self, data: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return the rows of each fold that count; each class must be in every training part."""
+        rows = np.arange(len(data.X))
+        folds = []
+        for k, fold in enumerate(check_cv(self.cv, data.label, classifier=True).split(data.X, data.label)):
+            train, test = (part[data.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
+            missing = np.setdiff1d(np.arange(len(self.classes_)), data.label[train])
+            if len(missing) > 0:
+                raise ValueError(
+                    f"The training part of fold {k} holds no row of class {self.classes_[missing[0]]}. Use "
+                    "stratified folds (an integer cv), fewer folds, or more rows of that class."
+                )
+            if len(test) == 0:
+                raise ValueError(f"Fold {k} holds no test row of positive weight.")
+            folds.append((train, test))
+        return folds
+
     def _score_fold(
         self, data: Training, train: NDArray[Any], test: NDArray[Any], task: CallbackContext
-    ) -> list[float]:
-        """Return the score on the test rows for each C."""
+    ) -> tuple[list[float], list[Fit]]:
+        """Return the score on the test rows for each C, and the least converged fit of each."""
         task.call_on_fit_task_begin(estimator=self)
         scorer = check_scoring(self, scoring=self.scoring)
+        options = {}
+        if data.sample_weight is not None and not callable(self.scoring):
+            options["sample_weight"] = data.sample_weight[test]
         fold = data.rows_that_count(train)
         paths = [
             self._path(fold.X[problem.rows], problem.y, fold.weight[problem.rows], list(self.Cs_), None)
-            for problem in split_problems(fold.label, len(self.classes_), self.multi_class)
+            for problem in split_problems(fold.label, len(self.classes_), self._scheme)
         ]
-        test = test[data.weight[test] > 0]
-        options = {} if data.sample_weight is None else {"sample_weight": data.sample_weight[test]}
-        scores = []
+        scores, worst = [], []
         for k, fits in enumerate(zip(*paths, strict=True)):
             step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
             candidate = copy(self)
             candidate._functions = [fit.function for fit in fits]
-            scores.append(float(scorer(candidate, data.X[test], self.classes_[data.label[test]], **options)))
+            y_test = self.classes_[data.label[test]]
+            scores.append(float(scorer(candidate, data.X[test], y_test, **options)))
+            worst.append(max(fits, key=lambda fit: fit.residual))
             step.call_on_fit_task_end(estimator=self)
         task.call_on_fit_task_end(estimator=self)
-        return scores
+        return scores, worst

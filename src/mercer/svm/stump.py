@@ -1,6 +1,7 @@
 """The SVM over all decision stumps, exact and without a Gram matrix [LL05, IV]."""
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.svm.additive import ShapeFunction, TrainingRows, fit_path
+from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
 from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
 from mercer.svm.selection import SelectedCSVC
 
@@ -18,13 +19,17 @@ Array = NDArray[np.float64]
 class StumpMachine(DualSVC):
     """What `StumpSVC` and `StumpSVCCV` share: the stump kernel. They have `max_bins` and `random_state`."""
 
+    def _plan(self, n_rows: int) -> None:
+        if self.max_bins is not None:
+            check_scalar(self.max_bins, "max_bins", Integral, min_val=2, max_val=65_536)
+        self._draw_seed(self.max_bins is not None)
+
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[Fit]:
-        if self.max_bins is not None:
-            check_scalar(self.max_bins, "max_bins", int, min_val=2, max_val=65_536)
         rows = TrainingRows.prepare(X, self.max_bins, self._seed)
-        return fit_path(rows, y, weight, Cs, tol=self.tol, max_iter=self.max_iter, progress=progress)
+        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
+        return fit_path(rows, y, weight, Cs, **options)
 
     @property
     def shape_functions_(self) -> list[Any]:
@@ -54,18 +59,18 @@ class StumpSVC(FixedCSVC, StumpMachine):
     C : float, default=1.0
         The price of a margin violation. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI].
     max_bins : int or None, default=None
-        None solves the exact problem. A number (256 is good) moves each value to the mean of one of so many
-        bins of equally many rows: several times faster for many rows, and for most data the same classifier.
+        None solves the exact problem. A number (256 is good) moves each value to the nearest of so many, the
+        means of bins of equally many rows: faster for many rows, and for most data the same classifier.
     tol : float, default=1e-3
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`.
-    max_iter : int, default=1000
-        The most Newton steps.
+    max_iter : int or None, default=None
+        The most Newton steps; None is 1000.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the rows of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"
         More than two classes: a vote of all pairs (as LIBSVM does), or each class against the rest.
     random_state : int, RandomState or None, default=None
-        Which rows the bins are chosen on, if there are more than 200 000. Nothing else is random.
+        Which rows the bins are chosen on, if there are more than 200 000. Without bins nothing is random.
     n_jobs : int or None, default=None
         Threads, over the two-class problems of more than two classes.
 
@@ -109,7 +114,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
         *,
         max_bins: int | None = None,
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         class_weight: Any = None,
         multi_class: str = "ovo",
         random_state: Any = None,
@@ -170,7 +175,7 @@ class StumpSVCCV(SelectedCSVC, StumpMachine):
         scoring: Any = None,
         max_bins: int | None = None,
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         class_weight: Any = None,
         multi_class: str = "ovo",
         random_state: Any = None,
