@@ -60,6 +60,8 @@ def papers(
         _refuse("Name tables and figures or give --all, not both.")
     if output is not None and not output.absolute().parent.is_dir():
         _refuse(f"There is no folder {output.parent} to write {output.name} into.")
+    if output is not None and output.is_dir():
+        _refuse(f"{output} is a folder: name a file to write to.")
     wanted = list(library.CATALOGUE) if everything else keys or []
     try:
         chosen = choose(
@@ -71,6 +73,12 @@ def papers(
     if not wanted:
         Printer(style, output).catalogue(library.CATALOGUE)
         return
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _refuse(
+            f"The results cannot be kept in {store} ({error.strerror}): name another folder with --store."
+        )
     raise typer.Exit(make(chosen, store, jobs or joblib.cpu_count(), fresh=fresh, style=style, output=output))
 
 
