@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
 from mercer.solvers.columns import code_columns
-from mercer.solvers.proximal import measure_violation
+from mercer.solvers.proximal import balance, measure_violation
 from mercer.solvers.svm_dual import solve_path, solve_svm
 
 
@@ -156,3 +156,18 @@ def test_progress_is_told_and_can_stop():
     )
     assert steps == [1, 2, 3]
     assert solution.n_iter == 3
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_the_intercept_balances_the_responses(seed, n, ties):
+    rng = np.random.default_rng(seed)
+    upper, lower = rng.uniform(0, 1, n), -rng.uniform(0, 1, n)
+    t, sigma = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-3, 4, n)
+    if ties:  # many rows at a bound, whose breakpoints coincide
+        t, sigma = np.round(t), np.full(n, 10.0 ** rng.integers(0, 4))
+        lower, upper = np.round(lower), np.round(upper)
+    start = rng.normal()
+    b = balance(t, lower, upper, sigma, start)
+    if lower.sum() < 0 < upper.sum():
+        assert abs(np.clip(t - sigma * b, lower, upper).sum()) <= 1e-9 * (np.abs(lower).sum() + upper.sum())

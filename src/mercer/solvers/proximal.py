@@ -122,14 +122,18 @@ def _bracket(t: Array, lower: Array, upper: Array, sigma: Array) -> tuple[float,
 
 @njit(cache=True, nogil=True)
 def _flat_interval(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float]:
-    """Return the interval around b in which every row stays clipped as it is."""
+    """Return the interval around b in which every row stays clipped as it is.
+
+    A row that rounding has put between its bounds belongs to the nearer one.
+    """
     below, above = -np.inf, np.inf
     for i in range(len(t)):
-        if t[i] - sigma[i] * b >= upper[i]:
+        x = t[i] - sigma[i] * b
+        if x - lower[i] >= upper[i] - x:
             above = min(above, (t[i] - upper[i]) / sigma[i])
         else:
             below = max(below, (t[i] - lower[i]) / sigma[i])
-    return below, above
+    return min(below, b), max(above, b)
 
 
 @njit(cache=True, nogil=True)

@@ -133,11 +133,11 @@ def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     """Return the values at which each g_d bends, ascending, and the coefficients there.
 
-    Those are the values of the support vectors, or all of them (the bins) if there are fewer.
+    Those are the values of the support vectors, or simply all of them (the bins) if these are not many more.
     """
     D, n_values = columns.value.shape
     support = np.flatnonzero(coef)
-    if n_values <= len(support):
+    if n_values <= 4 * len(support):
         mass = [np.bincount(code, weights=coef, minlength=n_values) for code in columns.code]
         return columns.value, np.stack(mass)
     if len(support) == 0:

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, check_scalar, compute_sample_weigh
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from mercer.svm.multiclass import TwoClassProblem, combine_decisions, split_problems
+from mercer.svm.multiclass import TwoClassProblem, choose_classes, combine_decisions, split_problems
 
 Array = NDArray[np.float64]
 Progress = Callable[[int], Any]
@@ -81,8 +81,7 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
-        scores = self.decision_function(X)
-        return self.classes_[np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
+        return self.classes_[choose_classes(self.decision_function(X))]
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Training:
         check_positive(self.tol, "tol")

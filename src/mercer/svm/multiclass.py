@@ -49,3 +49,8 @@ def combine_decisions(decisions: Sequence[Array], n_classes: int, scheme: str) -
         confidence[:, b] += f
         confidence[:, a] -= f
     return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+
+
+def choose_classes(scores: Array) -> NDArray[np.intp]:
+    """Return the position of the class that wins in each row."""
+    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)

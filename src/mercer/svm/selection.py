@@ -12,7 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from mercer.svm.base import DualSVC, Fit, Training, run_in_threads
-from mercer.svm.multiclass import split_problems
+from mercer.svm.multiclass import choose_classes, combine_decisions, split_problems
 
 Array = NDArray[np.float64]
 
@@ -97,10 +97,6 @@ class SelectedCSVC(DualSVC):
     ) -> tuple[list[float], list[Fit]]:
         """Return the score on the test rows for each C, and the least converged fit of each."""
         task.call_on_fit_task_begin(estimator=self)
-        scorer = check_scoring(self, scoring=self.scoring)
-        options = {}
-        if data.sample_weight is not None and not callable(self.scoring):
-            options["sample_weight"] = data.sample_weight[test]
         fold = data.rows_that_count(train)
         paths = [
             self._path(fold.X[problem.rows], problem.y, fold.weight[problem.rows], list(self.Cs_), None)
@@ -109,11 +105,21 @@ class SelectedCSVC(DualSVC):
         scores, worst = [], []
         for k, fits in enumerate(zip(*paths, strict=True)):
             step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
-            candidate = copy(self)
-            candidate._functions = [fit.function for fit in fits]
-            y_test = self.classes_[data.label[test]]
-            scores.append(float(scorer(candidate, data.X[test], y_test, **options)))
+            scores.append(self._score(data, test, [fit.function for fit in fits]))
             worst.append(max(fits, key=lambda fit: fit.residual))
             step.call_on_fit_task_end(estimator=self)
         task.call_on_fit_task_end(estimator=self)
         return scores, worst
+
+    def _score(self, data: Training, test: NDArray[Any], functions: list[Any]) -> float:
+        """Return the score of a candidate on the test rows."""
+        X, label = data.X[test], data.label[test]
+        weight = None if data.sample_weight is None else data.sample_weight[test]
+        if self.scoring is None:  # as accuracy_score, without checking again what has been checked
+            scores = combine_decisions([f(X) for f in functions], len(self.classes_), self._scheme)
+            return float(np.average(choose_classes(scores) == label, weights=weight))
+        candidate = copy(self)
+        candidate._functions = functions
+        options = {} if weight is None or callable(self.scoring) else {"sample_weight": weight}
+        scorer = check_scoring(candidate, scoring=self.scoring)
+        return float(scorer(candidate, X, self.classes_[label], **options))
