@@ -81,7 +81,8 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
-        return self.classes_[choose_classes(self.decision_function(X))]
+        chosen = choose_classes(self.decision_function(X))
+        return self.classes_[chosen]
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Training:
         check_positive(self.tol, "tol")
