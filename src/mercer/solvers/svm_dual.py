@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 WIDTH = 0.3  # the first centre's rows respond within this distance of the margin: σ_i = C_i / WIDTH
 TYPICAL = 10.0  # but σ_i is at most this many times what moves f by one on a row alone
-NEAR = 10.0  # σ is so many times larger for a start that is near the solution
+NEAR = 30.0  # σ is so many times larger for a start that is near the solution
 GROWTH = 3.0  # of σ after a centre that took at most FEW_STEPS Newton steps
 FEW_STEPS = 4
 CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share of the move

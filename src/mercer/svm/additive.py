@@ -15,6 +15,7 @@ from mercer.svm.base import Fit
 Array = NDArray[np.float64]
 
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
+FEW_VALUES = 2000  # up to so many values of a feature, all of them become knots
 MAX_STEPS = 1000  # Newton steps, where the user names no number
 ROWS_FOR_KNOTS = (
     200_000  # bins are chosen on a sample of at most so many rows: more change no bin by a percent
@@ -133,11 +134,11 @@ def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     """Return the values at which each g_d bends, ascending, and the coefficients there.
 
-    Those are the values of the support vectors, or simply all of them (the bins) if these are not many more.
+    Those are the values of the support vectors, or simply all values (the bins) if there are few.
     """
     D, n_values = columns.value.shape
     support = np.flatnonzero(coef)
-    if n_values <= 4 * len(support):
+    if n_values <= max(len(support), FEW_VALUES):
         mass = [np.bincount(code, weights=coef, minlength=n_values) for code in columns.code]
         return columns.value, np.stack(mass)
     if len(support) == 0:
