@@ -312,18 +312,20 @@ def snap(problem: Problem, coef: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def polish(problem: Problem, point: Point, floor: float, max_steps: int) -> Point:
+def polish(problem: Problem, point: Point, floor: float, max_rows: int) -> Point:
     """Solve K_FF x + b = (y − K a)_F for the free rows F: one Newton step with no proximal term.
 
     Where the rows at a bound are the right ones, as they are at a small residual, this is the minimum to as
-    many digits as `floor` asks for. Otherwise the point stays.
+    many digits as `floor` asks for. Otherwise, or with more than `max_rows` free rows, the point stays.
     """
     F = np.flatnonzero((problem.lower < point.coef) & (point.coef < problem.upper))
-    if len(F) < 2 or problem.diagonal == 0.0:
+    if not 2 <= len(F) <= max_rows or problem.diagonal == 0.0:
         return point
     r = (problem.y - point.value)[F]
     K_FF = restrict(problem.operator, F)
-    x, bias, _ = _conjugate_gradients(K_FF, np.zeros(len(F)), problem.diagonal, r, None, floor, max_steps)
+    x, bias, _ = _conjugate_gradients(
+        K_FF, np.zeros(len(F)), problem.diagonal, r, None, floor, 2 * len(F) + 20
+    )
     step = np.zeros(len(point.coef))
     step[F] = x
     new = Point(point.coef + step, point.value + multiply(problem.operator, step), bias)

@@ -46,7 +46,7 @@ LEAST_SPREAD = 1e-6  # of f, for which the residual may be so much smaller than 
 FLOOR = 1e-3  # changes of f below this share of tol do not count
 FEW_ROWS = 2000  # up to so many, all steps are made in one go, which Ctrl-C cannot interrupt
 POLISH_TOL = 1e-6  # the last step goes for a residual of this share of tol …
-POLISH_STEPS = 100  # … with at most so many conjugate gradients
+POLISH_ROWS = 200  # … if at most so many rows are free
 
 
 class SVMSolution(NamedTuple):
@@ -186,7 +186,7 @@ def _center_on(problem: Problem, sigma: Array, value: Array, center: Array) -> N
 @njit(cache=True, nogil=True)
 def _finish(problem: Problem, coef: Array, value: Array, floor: float) -> None:
     """Make the point feasible, and give it its last digits."""
-    point = polish(problem, make_feasible(problem, Point(coef, value, 0.0)), floor, POLISH_STEPS)
+    point = polish(problem, make_feasible(problem, Point(coef, value, 0.0)), floor, POLISH_ROWS)
     coef[:], value[:] = point.coef, point.value
 
 
