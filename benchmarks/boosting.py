@@ -39,9 +39,9 @@ def compare(what, machine, data, test, wanted):
 def main() -> None:
     """Compare by wall-clock time: the boosters use all cores, the machines one.
 
-    Run it on an idle machine: whatever else runs slows the boosters more than the machines. Each machine runs
-    twice: with its defaults, and with what is cheaper (a tolerance of 0.01, eight directions a feature instead
-    of sixteen). The cheaper settings, and the middle of the paper's grid of C, were chosen after the first
+    Run it on an idle machine: whatever else runs slows the boosters more than the machines. Each machine
+    runs twice: with its defaults, and with what is cheaper (a tolerance of 0.01, eight directions a feature
+    not sixteen). The cheaper settings, and the middle of the paper's grid of C, were chosen after the first
     results on these very data: those lines say what can be had, not what a newcomer gets.
     """
     X, y = make_hastie_10_2(120_000, random_state=0)
