@@ -1,6 +1,9 @@
 """Every estimator of mercer, one instance each of the ways to compute it."""
 
-from mercer import PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from sklearn.gaussian_process.kernels import RBF
+
+from mercer import BoostedKernel, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from mercer.baselines import KernelPerceptron
 
 ESTIMATORS = [
     StumpSVC(),
@@ -9,4 +12,9 @@ ESTIMATORS = [
     PerceptronSVC(),
     PerceptronSVC(method="sliced", n_directions=8, random_state=0),
     PerceptronSVCCV(Cs=3, cv=3),
+    BoostedKernel(n_rounds=3),
+    BoostedKernel(RBF(), n_rounds=3, loss="exp", max_pairs=50, random_state=0),
+    KernelPerceptron(n_epochs=5, average=True),
+    KernelPerceptron(RBF(), n_epochs=5),
+    KernelPerceptron("precomputed", n_epochs=5),
 ]

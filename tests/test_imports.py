@@ -14,7 +14,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # A room may import from its own floor and from those below; the package itself (mercer/__init__.py) from all.
 FLOORS = [
-    {"kernels", "solvers", "losses", "quality", "pairs", "datasets"},
+    {"kernels", "solvers", "losses", "quality", "pairs", "datasets", "memory", "parameters"},
     {"learners"},
     {"svm", "search"},
     {"baselines"},

@@ -2,8 +2,18 @@
 
 from importlib.metadata import version
 
+from mercer.learners import BoostedKernel
+from mercer.pairs import Pairs
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 __version__ = version("mercer")
 
-__all__ = ["KernelSVC", "PerceptronSVC", "PerceptronSVCCV", "StumpSVC", "StumpSVCCV"]
+__all__ = [
+    "BoostedKernel",
+    "KernelSVC",
+    "Pairs",
+    "PerceptronSVC",
+    "PerceptronSVCCV",
+    "StumpSVC",
+    "StumpSVCCV",
+]

@@ -1,6 +1,7 @@
-"""The papers' data: Breiman's synthetic problems, and real sets from a folder, scikit-learn or OpenML."""
+"""The papers' data: synthetic problems, and real sets from a folder, scikit-learn or OpenML."""
 
 from .breiman import PROBLEMS, log_ratio, ringnorm, threenorm, twonorm
+from .crammer import slanted
 from .real import Dataset, load, names
 
-__all__ = ["PROBLEMS", "Dataset", "load", "log_ratio", "names", "ringnorm", "threenorm", "twonorm"]
+__all__ = ["PROBLEMS", "Dataset", "load", "log_ratio", "names", "ringnorm", "slanted", "threenorm", "twonorm"]

@@ -3,5 +3,14 @@
 from .base import FeatureKernel, Kernel
 from .distance import Perceptron, Stump
 from .ensemble import PerceptronEnsemble, StumpEnsemble
+from .projected import Projected
 
-__all__ = ["FeatureKernel", "Kernel", "Perceptron", "PerceptronEnsemble", "Stump", "StumpEnsemble"]
+__all__ = [
+    "FeatureKernel",
+    "Kernel",
+    "Perceptron",
+    "PerceptronEnsemble",
+    "Projected",
+    "Stump",
+    "StumpEnsemble",
+]

@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer.kernels import FeatureKernel
+from mercer.memory import check_gram_fits
 from mercer.solvers.linear_svm import solve_linear_svm
-from mercer.svm.memory import check_gram_fits
 from mercer.svm.multiclass import TwoClassProblem, combine_decisions, split_problems
 
 Array = NDArray[np.float64]

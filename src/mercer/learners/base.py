@@ -1,0 +1,123 @@
+"""What every learner is: a transformer, fitted to labels or pairs, that holds the kernel it has learned."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from mercer.pairs import Pairs
+
+Array = NDArray[np.float64]
+
+
+class Knowledge(NamedTuple):
+    """What a learner is given, checked. There are labels or pairs, never both."""
+
+    X: Array
+    label: NDArray[np.intp] | None  # positions in the sorted classes
+    pairs: Pairs | None
+    unlabelled: Array | None
+
+
+class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
+    """A transformer whose features have the learned kernel `kernel_` as their inner products.
+
+    A subclass gives `_learn`, which sets `kernel_`.
+    """
+
+    @abstractmethod
+    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+        """Check the parameters, learn, and set `kernel_`."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, unlabelled: Any = None) -> Self:
+        """Learn the kernel, from labels or from pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), optional
+            Their classes, two or more.
+        pairs : Pairs, optional
+            Similar and dissimilar rows of X, instead of classes.
+        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+            More rows, of which nothing is known but where they are.
+
+        Returns
+        -------
+        KernelLearner
+            This estimator.
+        """
+        known = self._check(X, y, pairs, unlabelled)
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self)
+        self._learn(known, context)
+        context.call_on_fit_task_end(estimator=self)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return features of the rows whose inner products are the learned kernel."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        features: Array = self.kernel_.transform(X)
+        return features
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.transform(np.zeros((1, self.n_features_in_))).shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # or pairs, for which scikit-learn has no word
+        return tags
+
+    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Knowledge:
+        if y is None and pairs is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give labels y, or "
+                "pairs=Pairs(similar, dissimilar)."
+            )
+        if y is not None and pairs is not None:
+            raise ValueError("both y and pairs are given: give one of them, Pairs.from_labels(y) makes pairs")
+        if y is None:
+            X = validate_data(self, X, dtype=np.float64)
+            label, checked = None, _as_pairs(pairs).check(len(X))
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64)
+            label, checked = self._label(y), None
+        return Knowledge(X, label, checked, self._check_unlabelled(unlabelled))
+
+    def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        check_classification_targets(y)
+        self.classes_, label = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} learns from rows of two classes or more, but y holds one class: "
+                f"{self.classes_[0]!r}"
+            )
+        return label.astype(np.intp)
+
+    def _check_unlabelled(self, unlabelled: Any) -> Array | None:
+        if unlabelled is None:
+            return None
+        rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"unlabelled has {rows.shape[1]} columns, X has {self.n_features_in_}: they must be the same"
+            )
+        return rows
+
+
+def _as_pairs(pairs: Any) -> Pairs:
+    if isinstance(pairs, Pairs):
+        return pairs
+    if isinstance(pairs, tuple) and len(pairs) == 2:
+        return Pairs(*pairs)
+    raise TypeError(f"pairs must be Pairs(similar, dissimilar), not {type(pairs).__name__}")

@@ -1,0 +1,121 @@
+"""From labels or listed pairs to the table of weighted pairs that a kernel is boosted on.
+
+The weights before the first round are those of [CKS02]: all *ordered* pairs (i, j) weigh the same, i = j
+included. What is ours: the balance of similar and dissimilar pairs, lists of pairs, and samples of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from mercer.learners.base import Knowledge
+from mercer.losses import Loss
+from mercer.memory import check_memory
+from mercer.pairs import Pairs
+from mercer.solvers.pair_table import AllPairs, Balance, ListedPairs, PairTable
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Kind(NamedTuple):
+    """Pairs of one kind, i ≤ j, and for how many ordered pairs each stands."""
+
+    rows: Index  # (n_pairs, 2)
+    share: Array
+
+
+def tabulate(
+    known: Knowledge, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
+) -> tuple[Index, PairTable]:
+    """Return the rows of X that the pairs are made of, and the table of the pairs."""
+    if known.label is None:
+        assert known.pairs is not None
+        return _tabulate_listed(known.pairs, loss, balance, max_pairs, rng)
+    label, m = known.label, len(known.label)
+    n_similar = float(np.sum(np.bincount(label).astype(float) ** 2))
+    n_classes = int(label.max()) + 1
+    weight = _weigh_kinds(n_similar, float(m) ** 2 - n_similar, balance, n_classes > 2)
+    if max_pairs is None or max_pairs >= m * (m + 1) // 2:
+        check_memory(2 * 8 * m**2, f"Boosting on all pairs of {m} rows", "Set max_pairs, such as 10**6.")
+        return np.arange(m), AllPairs(label, weight, loss)
+    similar, dissimilar = sample_pairs(label, max_pairs, rng)
+    return np.arange(m), _list(similar, dissimilar, weight, m, loss)
+
+
+def sample_pairs(label: Index, n_pairs: int, rng: RandomState) -> tuple[Kind, Kind]:
+    """Draw so many of the ordered pairs of labelled rows, with replacement, half of them similar.
+
+    Each stands for as many as its kind has for one that was drawn, so every sum over the sample is an
+    unbiased estimate of the sum over all pairs of that kind.
+    """
+    order = np.argsort(label, kind="stable")
+    size = np.bincount(label)
+    end = np.cumsum(size)
+    m, n_similar = len(label), n_pairs - n_pairs // 2
+    # a row is in as many similar pairs as its class has rows, and in m less that dissimilar ones
+    first = _draw_rows(size[label[order]], n_similar, rng)
+    own = label[order[first]]
+    second = end[own] - 1 - (rng.random_sample(n_similar) * size[own]).astype(np.intp)
+    similar = _count(order[first], order[second], float(np.sum(size.astype(float) ** 2)))
+    first = _draw_rows(m - size[label[order]], n_pairs // 2, rng)
+    own = label[order[first]]
+    second = (rng.random_sample(n_pairs // 2) * (m - size[own])).astype(np.intp)
+    second += np.where(second >= end[own] - size[own], size[own], 0)  # step over its own class
+    return similar, _count(order[first], order[second], float(np.sum(size * (m - size).astype(float))))
+
+
+def _draw_rows(share: Index, n: int, rng: RandomState) -> Index:
+    ends = np.cumsum(share.astype(float))
+    return np.minimum(np.searchsorted(ends, rng.random_sample(n) * ends[-1], side="right"), len(ends) - 1)
+
+
+def _count(first: Index, second: Index, n_ordered: float) -> Kind:
+    rows = np.sort(np.column_stack([first, second]), axis=1)
+    return Kind(rows, np.full(len(rows), n_ordered / len(rows)))
+
+
+def _tabulate_listed(
+    pairs: Pairs, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
+) -> tuple[Index, PairTable]:
+    rows = pairs.rows()
+    others = pairs.similar[pairs.similar[:, 0] != pairs.similar[:, 1]]
+    similar, dissimilar = np.searchsorted(rows, others), np.searchsorted(rows, pairs.dissimilar)
+    if len(dissimilar) == 0:
+        raise ValueError("all pairs are similar, which a constant explains: give dissimilar pairs as well")
+    # a row and itself: weighs like the average other pair of that row, if that were one of all m − 1
+    m = len(rows)
+    degree = np.bincount(np.concatenate([similar, dissimilar]).ravel(), minlength=m)
+    own = Kind(np.column_stack([np.arange(m), np.arange(m)]), degree / (m - 1))
+    n_similar, n_dissimilar = 2.0 * len(similar) + own.share.sum(), 2.0 * len(dissimilar)
+    weight = _weigh_kinds(n_similar, n_dissimilar, balance, not pairs.are_of_two_groups())
+    share = None if max_pairs is None else max(1, max_pairs // 2)
+    kept, unlike = _thin(similar, share, rng), _thin(dissimilar, share, rng)
+    alike = Kind(np.concatenate([kept.rows, own.rows]), np.concatenate([kept.share, own.share]))
+    return rows, _list(alike, unlike, weight, m, loss)
+
+
+def _thin(rows: Index, most: int | None, rng: RandomState) -> Kind:
+    """Keep so many of the pairs, drawn without replacement; each stands for those that are left out."""
+    if most is None or len(rows) <= most:
+        return Kind(rows, np.full(len(rows), 2.0))
+    kept = rows[np.sort(rng.choice(len(rows), most, replace=False))]
+    return Kind(kept, np.full(most, 2.0 * len(rows) / most))
+
+
+def _list(similar: Kind, dissimilar: Kind, weight: Balance, n_rows: int, loss: Loss) -> ListedPairs:
+    rows = np.concatenate([similar.rows, dissimilar.rows])
+    sign = np.repeat([1.0, -1.0], [len(similar.rows), len(dissimilar.rows)])
+    total = np.concatenate([weight.similar * similar.share, weight.dissimilar * dissimilar.share])
+    entry = np.where(rows[:, 0] == rows[:, 1], total, total / 2)  # (i, j) and (j, i) share it
+    return ListedPairs(rows, sign, entry, n_rows, loss)
+
+
+def _weigh_kinds(n_similar: float, n_dissimilar: float, balance: str | bool, by_default: bool) -> Balance:
+    """Return what a pair of either kind weighs: one, or so that both kinds have half of the weight."""
+    if not (by_default if isinstance(balance, str) else balance):
+        return Balance()
+    half = (n_similar + n_dissimilar) / 2
+    return Balance(half / n_similar, half / n_dissimilar)

@@ -1,0 +1,110 @@
+"""What is known of rows two at a time: which are similar, and which are not."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+Index = NDArray[np.intp]
+
+
+class Pairs(NamedTuple):
+    """Pairs of similar and of dissimilar rows, as row numbers of the X that they are given with.
+
+    A pair has no order and counts once, however often it is listed. `check` is what learners call; it
+    refuses numbers that are not rows, and pairs that are listed as both.
+
+    Parameters
+    ----------
+    similar : array-like of shape (n_similar, 2)
+        Rows that belong together.
+    dissimilar : array-like of shape (n_dissimilar, 2), default=()
+        Rows that do not.
+
+    Examples
+    --------
+    >>> from mercer import Pairs
+    >>> pairs = Pairs(similar=[(0, 1)], dissimilar=[(2, 0)])
+    >>> pairs.check(n_rows=3).dissimilar
+    array([[0, 2]])
+    >>> Pairs.from_labels(["a", "b", "a"]).similar
+    array([[0, 2]])
+    """
+
+    similar: Any = ()
+    dissimilar: Any = ()
+
+    @classmethod
+    def from_labels(cls, y: Any) -> Self:
+        """Return all pairs of different rows: similar if of the same class, dissimilar if not. O(n²)."""
+        y = np.asarray(y)
+        rows = np.column_stack(np.triu_indices(len(y), k=1))
+        same = y[rows[:, 0]] == y[rows[:, 1]]
+        return cls(rows[same], rows[~same])
+
+    def check(self, n_rows: int) -> "Pairs":
+        """Return the pairs as arrays, each pair once and its smaller number first.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of rows of X.
+        """
+        similar = _as_index(self.similar, "similar", n_rows)
+        dissimilar = _as_index(self.dissimilar, "dissimilar", n_rows)
+        alone = dissimilar[dissimilar[:, 0] == dissimilar[:, 1]]
+        if len(alone):
+            raise ValueError(f"row {alone[0, 0]} is listed as dissimilar to itself: drop that pair")
+        both = np.intersect1d(_key(similar, n_rows), _key(dissimilar, n_rows))
+        if len(both):
+            pair = tuple(int(row) for row in divmod(both[0], n_rows))
+            raise ValueError(
+                f"{len(both)} pairs are listed as similar and as dissimilar, such as {pair}: drop one of the "
+                "two, or both"
+            )
+        if not len(similar) + len(dissimilar):
+            raise ValueError("there are no pairs: list some similar or dissimilar rows")
+        return Pairs(similar, dissimilar)
+
+    def rows(self) -> Index:
+        """Return the rows that occur in a pair, ascending."""
+        rows: Index = np.unique(np.concatenate([np.ravel(self.similar), np.ravel(self.dissimilar)]))
+        return rows.astype(np.intp)
+
+    def are_of_two_groups(self) -> bool:
+        """Return whether two classes explain all (checked) pairs: similar within one, dissimilar between.
+
+        With more than two classes the dissimilar pairs cannot all lie between two groups.
+        """
+        rows = self.rows()
+        similar = np.searchsorted(rows, self.similar).reshape(-1, 2)
+        dissimilar = np.searchsorted(rows, self.dissimilar).reshape(-1, 2)
+        # the bipartite double cover: each row stands once on either side; similar rows share a side,
+        # dissimilar rows change it. A row that is connected with its own double needs a third group.
+        n = len(rows)
+        across = np.array([0, n])
+        edges = np.concatenate([similar, similar + n, dissimilar + across, dissimilar + across[::-1]])
+        graph = coo_array((np.ones(len(edges)), edges.T), shape=(2 * n, 2 * n))
+        _, component = connected_components(graph, directed=False)
+        return not np.any(component[:n] == component[n:])
+
+
+def _as_index(pairs: Any, name: str, n_rows: int) -> Index:
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"{name} must be of shape (n_pairs, 2), two row numbers a pair, not {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold row numbers (integers), not {array.dtype}")
+    if array.min() < 0 or array.max() >= n_rows:
+        wrong = array[(array < 0) | (array >= n_rows)][0]
+        raise ValueError(f"{name} names row {wrong}, but X has rows 0 to {n_rows - 1}")
+    key = np.unique(_key(np.sort(array.astype(np.intp), axis=1), n_rows))
+    return np.column_stack(np.divmod(key, n_rows)).astype(np.intp)
+
+
+def _key(pairs: Index, n_rows: int) -> NDArray[np.int64]:
+    return pairs[:, 0].astype(np.int64) * n_rows + pairs[:, 1]

@@ -1,0 +1,141 @@
+r"""Directions in a kernel's feature space, and the best of them for weighted pairs of rows.
+
+A direction w has the values :math:`g_i = \langle w, \phi(x_i) \rangle` on the rows. Of all w of length one,
+those with the largest :math:`g^\top B g` are eigenvectors. A *space* says which directions there are, and
+computes with them:
+
+- `Coordinates`: w is a vector u in an orthonormal basis, g = F u.
+- `Expansions`: :math:`w = \sum_r u_r \phi(x_r)` over the rows themselves, g = K u. The generalised problem
+  :math:`K B K u = \lambda K u` is then solved by :math:`B K u = \lambda u`: a singular K does no harm.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymv
+
+Array = NDArray[np.float64]
+
+EIGEN_TOL = 1e-12  # the residual of an eigenvector, as a share of the largest eigenvalue
+MAX_STEPS = 60  # of the Lanczos method, and ten more for each direction that is asked for
+
+
+class Space(Protocol):
+    """The directions that there are."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of numbers that name a direction."""
+
+    def evaluate(self, u: Array) -> Array:
+        """Return the values g on the rows."""
+
+    def pull_back(self, h: Array) -> Array:
+        """Return the direction whose inner product with any other is Σ_i h_i g_i of that other."""
+
+    def dual(self, u: Array, g: Array) -> Array:
+        """Return the vector whose dot product with any u' is the inner product of u and u'."""
+
+
+class Coordinates(NamedTuple):
+    """All directions of a space in which the rows have the coordinates F, (m, r)."""
+
+    F: Array
+
+    @property
+    def size(self) -> int:
+        """Return r."""
+        return self.F.shape[1]
+
+    def evaluate(self, u: Array) -> Array:
+        """Return F u."""
+        return self.F @ u
+
+    def pull_back(self, h: Array) -> Array:
+        """Return Fᵀ h."""
+        return self.F.T @ h
+
+    def dual(self, u: Array, g: Array) -> Array:
+        """Return u itself."""
+        return u
+
+
+class Expansions(NamedTuple):
+    """The combinations of the rows, whose Gram matrix is K, (m, m)."""
+
+    K: Array
+
+    @property
+    def size(self) -> int:
+        """Return m."""
+        return len(self.K)
+
+    def evaluate(self, u: Array) -> Array:
+        """Return K u."""
+        values: Array = dsymv(1.0, self.K.T, u)
+        return values
+
+    def pull_back(self, h: Array) -> Array:
+        """Return h: Σ_r h_r φ(x_r) is the direction."""
+        return h
+
+    def dual(self, u: Array, g: Array) -> Array:
+        """Return K u."""
+        return g
+
+
+class Directions(NamedTuple):
+    """Directions of length one, orthogonal to each other, the best first."""
+
+    scores: Array  # gᵀBg
+    u: Array  # a column each
+    values: Array  # g, a column each
+
+
+def best_directions(
+    space: Space, multiply: Callable[[Array], Array], n_directions: int, start: Array
+) -> Directions:
+    """Return the directions with the *algebraically* largest scores, which may be negative.
+
+    The Lanczos method: a basis of the directions that are reached from `start` by products with B
+    (`multiply`), one more each step, until the best ones in its span are eigenvectors. A step costs one
+    product with B and one or two with the space. It starts from one vector, so of several directions with
+    exactly the same score it finds one.
+
+    Raises ValueError if a direction has a negative squared length, as none has in a kernel's feature space.
+    """
+    most = min(space.size, MAX_STEPS + 10 * n_directions)
+    basis, dual = np.empty((most, space.size)), np.empty((most, space.size))
+    values = np.empty((most, len(space.evaluate(start))))
+    coupling = np.zeros((most, most))
+    u, k = start, 0
+    while True:
+        g = space.evaluate(u)
+        length = _length(u, space.dual(u, g))
+        scores, mix = np.linalg.eigh(coupling[:k, :k])
+        best = slice(None, -n_directions - 1, -1)
+        left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
+        if k and left <= EIGEN_TOL * np.max(np.abs(scores)) and (k >= n_directions or left == 0.0):
+            break
+        if k == most or length == 0.0:
+            break
+        basis[k], values[k] = u / length, g / length
+        dual[k] = space.dual(basis[k], values[k])
+        k += 1
+        u = space.pull_back(multiply(values[k - 1]))
+        coupling[:k, k - 1] = coupling[k - 1, :k] = dual[:k] @ u
+        for _ in range(2):  # the first pass leaves rounding errors of the size of what it removes
+            u = u - (dual[:k] @ u) @ basis[:k]
+    mix = mix[:, best]
+    return Directions(scores[best], basis[:k].T @ mix, values[:k].T @ mix)
+
+
+def _length(u: Array, dual: Array) -> float:
+    squared = float(u @ dual)
+    if squared < -1e-6 * float(np.linalg.norm(u) * np.linalg.norm(dual)):
+        raise ValueError(
+            "the base kernel is not positive semi-definite on these rows: take one that is, such as RBF"
+        )
+    return float(np.sqrt(max(squared, 0.0)))

@@ -1,0 +1,96 @@
+r"""Boosting over pairs: a sum of kernels of rank one, each the best for the pairs' present weights [CKS02].
+
+The score (1) of a kernel :math:`w w^\top` is :math:`g^\top B g`, g being the values of the direction w on the
+rows and B = D ∘ S the weights and signs of the pairs. The best direction of length one is a leading
+eigenvector (`mercer.solvers.eigen`), found by a few products with B.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.solvers.eigen import Space, best_directions
+from mercer.solvers.pair_table import PairTable
+
+Array = NDArray[np.float64]
+
+FRESH = 0.1  # the share of a random direction in where a search starts
+LEAST_EDGE = 1e-10  # a score below this share of what it could be is rounding
+
+
+class Round(NamedTuple):
+    """One kernel of the sum, α times that of some directions, and the loss once it is added."""
+
+    directions: Array  # u, a column each
+    alpha: float
+    loss: float
+
+
+def boost_kernel(
+    space: Space,
+    table: PairTable,
+    *,
+    n_rounds: int,
+    n_directions: int = 1,
+    normalize: bool = True,
+    progress: Callable[[int], Any] | None = None,
+) -> list[Round]:
+    """Add kernels to the table, one each round, until none has a positive score.
+
+    Parameters
+    ----------
+    space : Space
+        The directions to choose from, and their values on the rows.
+    table : PairTable
+        The pairs; it keeps the sum's value on each of them.
+    n_rounds : int
+        At most so many kernels.
+    n_directions : int, default=1
+        The rank of each kernel: so many best directions, as one block.
+    normalize : bool, default=True
+        Divide each kernel by its largest value before the step, and so its α afterwards: the step presumes
+        values in [−1, 1].
+    progress : callable, optional
+        Called after each round with its number; if it returns true, that was the last one.
+
+    Returns
+    -------
+    list of Round
+        Fewer than n_rounds where nothing is left to gain; none at all if no direction has a positive score.
+    """
+    rounds: list[Round] = []
+    fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
+    start = fresh
+    while len(rounds) < n_rounds:
+        best = best_directions(space, table.multiply, n_directions, start)
+        # the least score that is more than rounding; D ∘ S has eigenvalues of both signs
+        good = best.scores > LEAST_EDGE * table.mass * np.max(best.values**2, initial=0.0)
+        if not np.any(good):
+            break
+        u, G = best.u[:, good], best.values[:, good]
+        alpha = choose_step(*table.weigh(G), table.n_pairs)
+        if normalize:
+            alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
+        table.add(np.sqrt(alpha) * G)
+        rounds.append(Round(u, alpha, table.loss))
+        start = _near(u.sum(axis=1), fresh)
+        if progress is not None and progress(len(rounds)):
+            break
+    return rounds
+
+
+def choose_step(right: float, wrong: float, n_pairs: int) -> float:
+    r"""Return :math:`\alpha_t = \tfrac12 \ln(W^+ / W^-)` [CKS02, Fig. 1].
+
+    It minimises :math:`W^+ e^{-\alpha} + W^- e^{\alpha}`, a bound on the loss for |K_t| ≤ 1. Where no pair is
+    wrong that would be infinite: then a share of one pair counts as wrong.
+    """
+    return 0.5 * float(np.log(right / max(wrong, right / n_pairs)))
+
+
+def _near(u: Array, fresh: Array) -> Array:
+    """Return where the next search starts: at the last directions, which saves steps, with a share of all."""
+    near: Array = u / np.linalg.norm(u) + FRESH * fresh / np.linalg.norm(fresh)
+    return near
