@@ -2,7 +2,7 @@
 
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import BoostedKernel, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from mercer import BoostedKernel, IdealizedKernel, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 from mercer.baselines import KernelPerceptron
 
 ESTIMATORS = [
@@ -14,6 +14,8 @@ ESTIMATORS = [
     PerceptronSVCCV(Cs=3, cv=3),
     BoostedKernel(n_rounds=3),
     BoostedKernel(RBF(), n_rounds=3, loss="exp", max_pairs=50, random_state=0),
+    IdealizedKernel(C_dissimilar=1e6),
+    IdealizedKernel(RBF(), C_dissimilar=1e6, psd="clip"),
     KernelPerceptron(n_epochs=5, average=True),
     KernelPerceptron(RBF(), n_epochs=5),
     KernelPerceptron("precomputed", n_epochs=5),

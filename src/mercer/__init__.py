@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from mercer.learners import BoostedKernel
+from mercer.learners import BoostedKernel, IdealizedKernel
 from mercer.pairs import Pairs
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
@@ -10,6 +10,7 @@ __version__ = version("mercer")
 
 __all__ = [
     "BoostedKernel",
+    "IdealizedKernel",
     "KernelSVC",
     "Pairs",
     "PerceptronSVC",

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-from mercer.solvers.columns import bin_columns, choose_knots, code_columns
+from mercer.solvers.columns import bin_columns, choose_knots, code_columns, count_below
 from mercer.solvers.operators import multiply_at, product, restrict
 
 restrict_compiled = njit(lambda operator, rows: restrict(operator, rows))
@@ -27,7 +27,7 @@ def assert_equal_up_to_a_constant(actual, expected):
 
 matrices = hnp.arrays(
     np.float64,
-    st.tuples(st.integers(1, 12), st.integers(1, 4)),
+    st.tuples(st.integers(1, 12), st.integers(1, 9)),
     elements=st.sampled_from([-1.5, -0.25, 0.0, 0.5, 1.0, 3.0]) | st.floats(-10, 10, width=32),
 )
 
@@ -59,6 +59,39 @@ def test_enough_bins_change_nothing(rng):
     assert_equal_up_to_a_constant(product(binned, v), product(code_columns(X), v))
 
 
+def test_more_values_than_a_byte_holds_multiply_like_the_gram_matrix(rng):
+    X = rng.normal(size=(300, 5))
+    v = rng.normal(size=300) * (rng.random(300) < 0.2)
+    assert code_columns(X).code.itemsize > 1
+    assert_equal_up_to_a_constant(product(code_columns(X), v), product_by_gram(X, v))
+
+
+columns_of_all_kinds = hnp.arrays(
+    np.float64,
+    st.integers(1, 40),
+    elements=st.sampled_from([-0.0, 0.0, 1.0, 1.0 + 2**-52, 5e-324, 1e30, -1e30])
+    | st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@given(columns_of_all_kinds)
+@settings(max_examples=300, deadline=None)
+def test_codes_are_the_places_among_the_distinct_values(column):
+    distinct, place = np.unique(column, return_inverse=True)
+    columns = code_columns(column[:, None])
+    np.testing.assert_array_equal(columns.value[0], distinct)
+    np.testing.assert_array_equal(columns.code[0], place)
+
+
+@given(columns_of_all_kinds, columns_of_all_kinds, st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_the_bounds_below_are_counted_as_numpy_does(column, bounds, some):
+    bounds = np.sort(bounds) if some else np.empty(0)
+    below = np.empty(len(column), dtype=np.uint32)
+    count_below(column, bounds, below)
+    np.testing.assert_array_equal(below, np.searchsorted(bounds, column))
+
+
 @pytest.mark.parametrize("rows", [[0], [3, 4], [0, 2, 5, 6, 29], list(range(30))])
 def test_restriction_is_the_operator_of_those_rows(rng, rows):
     X = rng.integers(0, 9, size=(30, 3)) / 2.0
@@ -69,6 +102,22 @@ def test_restriction_is_the_operator_of_those_rows(rng, rows):
         assert_equal_up_to_a_constant(
             product(restrict_compiled(columns, rows), v), product_by_gram(X[rows], v)
         )
+
+
+@pytest.mark.parametrize("n_features", [1, 4, 7])
+def test_rows_that_outnumber_the_values_are_kept_as_codes(rng, n_features):
+    X = rng.integers(0, 5, size=(60, n_features)).astype(float)
+    rows, v = np.arange(3, 50), rng.normal(size=47)
+    part = restrict_compiled(code_columns(X), rows)
+    assert part.coded.code.shape == (n_features, 47)
+    assert_equal_up_to_a_constant(product(part, v), product_by_gram(X[rows], v))
+
+
+@pytest.mark.parametrize("n_values", [5, 1000])
+def test_products_at_some_rows_are_those_entries_of_the_product(rng, n_values):
+    X = rng.integers(0, n_values, size=(400, 6)).astype(float)
+    v, rows = rng.normal(size=400), np.array([0, 7, 8, 300, 399])
+    assert_allclose(multiply_at_compiled(code_columns(X), v, rows), product(code_columns(X), v)[rows])
 
 
 def test_knots_are_bin_means_of_equally_many_rows(rng):

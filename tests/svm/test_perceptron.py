@@ -8,10 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from mercer import PerceptronSVC, PerceptronSVCCV
+from mercer import PerceptronSVC, PerceptronSVCCV, memory
 from mercer.datasets import threenorm
 from mercer.kernels import Perceptron
-from mercer.svm import memory
 from mercer.svm.perceptron import draw_directions
 
 

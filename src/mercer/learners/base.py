@@ -1,6 +1,7 @@
 """What every learner is: a transformer, fitted to labels or pairs, that holds the kernel it has learned."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class Knowledge(NamedTuple):
-    """What a learner is given, checked. There are labels or pairs, never both."""
+    """What a learner is given, checked. There are labels or pairs, not both."""
 
     X: Array
     label: NDArray[np.intp] | None  # positions in the sorted classes
@@ -46,7 +47,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         y : array-like of shape (n_samples,), optional
             Their classes, two or more.
         pairs : Pairs, optional
-            Similar and dissimilar rows of X, instead of classes.
+            Similar and dissimilar rows of X. If they are given, the kernel is learned from them, not from y.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
             More rows, of which nothing is known but where they are.
 
@@ -56,11 +57,15 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             This estimator.
         """
         known = self._check(X, y, pairs, unlabelled)
-        context = self._init_callback_context(max_subtasks=None)
+        context = self._init_callback_context(max_subtasks=self._most_steps())
         context.call_on_fit_task_begin(estimator=self)
         self._learn(known, context)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _most_steps(self) -> int | None:
+        """Return how many steps `_learn` reports at most, if that is known."""
+        return None
 
     def transform(self, X: Any) -> Array:
         """Return features of the rows whose inner products are the learned kernel."""
@@ -71,12 +76,24 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.transform(np.zeros((1, self.n_features_in_))).shape[1])
+        return int(self.kernel_.transform(np.zeros((1, self.n_features_in_))).shape[1])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # or pairs, for which scikit-learn has no word
         return tags
+
+    def _report_steps(self, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
+        """Return what a solver calls after each of its steps, if there are callbacks to tell."""
+        if not hasattr(self, "_skl_callbacks"):
+            return None
+
+        def report(step: int) -> bool:
+            task = context.subcontext(name)
+            task.call_on_fit_task_begin(estimator=self)
+            return bool(task.call_on_fit_task_end(estimator=self))
+
+        return report
 
     def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Knowledge:
         if y is None and pairs is None:
@@ -84,10 +101,9 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give labels y, or "
                 "pairs=Pairs(similar, dissimilar)."
             )
-        if y is not None and pairs is not None:
-            raise ValueError("both y and pairs are given: give one of them, Pairs.from_labels(y) makes pairs")
-        if y is None:
+        if pairs is not None:
             X = validate_data(self, X, dtype=np.float64)
+            self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
             label, checked = None, _as_pairs(pairs).check(len(X))
         else:
             X, y = validate_data(self, X, y, dtype=np.float64)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base_kernel import check_base, evaluate
 from mercer.learners.weighted_pairs import tabulate
 from mercer.losses import LOSSES
 from mercer.memory import check_memory
@@ -157,6 +158,7 @@ class BoostedKernel(KernelLearner):
     def _learn(self, known: Knowledge, context: CallbackContext) -> None:
         self._check_parameters()
         rng = check_random_state(self.random_state)
+        self._check_memory(known)
         rows, table = tabulate(known, LOSSES[self.loss], self.balance, self.max_pairs, rng)
         span = _span(known.X[rows], self.base, known.unlabelled)
         before = table.loss
@@ -166,7 +168,7 @@ class BoostedKernel(KernelLearner):
             n_rounds=self.n_rounds,
             n_directions=self._count_directions(known),
             normalize=self.step == "normalized",
-            progress=self._report(context),
+            progress=self._report_steps(context, "round"),
         )
         if not rounds:
             warnings.warn(
@@ -179,8 +181,7 @@ class BoostedKernel(KernelLearner):
         self._keep(span, rounds)
 
     def _check_parameters(self) -> None:
-        if self.base is not None and not isinstance(self.base, sk_kernels.Kernel):
-            raise TypeError(f"base must be a scikit-learn kernel or None, got {self.base!r}.")
+        check_base(self.base)
         check_option(self.loss, "loss", tuple(LOSSES))
         check_count(self.n_rounds, "n_rounds")
         check_option(self.balance, "balance", ("auto", True, False))
@@ -190,21 +191,22 @@ class BoostedKernel(KernelLearner):
         if self.max_pairs is not None:
             check_count(self.max_pairs, "max_pairs", 2)
 
+    def _check_memory(self, known: Knowledge) -> None:
+        """Count the square arrays: two for all pairs, one for a base kernel, four for one with other rows."""
+        m, n = len(known.X), 0 if known.unlabelled is None else len(known.unlabelled)
+        cells = 2 * m**2 if known.label is not None and self.max_pairs is None else 0
+        if self.base is not None:
+            cells += 2 * n * (m + n) if n else m**2
+        advice = "Set max_pairs, such as 10**6" if self.base is None else "Use fewer rows, or no base kernel"
+        check_memory(8 * cells, f"Boosting on {m} rows", f"{advice}.")
+
     def _count_directions(self, known: Knowledge) -> int:
         if self.n_directions is not None:
             return int(self.n_directions)
         return 1 if known.label is None else len(self.classes_) - 1
 
-    def _report(self, context: CallbackContext) -> Callable[[int], bool] | None:
-        if not hasattr(self, "_skl_callbacks"):
-            return None
-
-        def report(step: int) -> bool:
-            task = context.subcontext("round")
-            task.call_on_fit_task_begin(estimator=self)
-            return bool(task.call_on_fit_task_end(estimator=self))
-
-        return report
+    def _most_steps(self) -> int:
+        return int(self.n_rounds)
 
     def _keep(self, span: "Span", rounds: list[Round]) -> None:
         self.alphas_ = np.array([r.alpha for r in rounds])
@@ -232,27 +234,13 @@ def _span(X: Array, base: sk_kernels.Kernel | None, unlabelled: Array | None) ->
         assert unlabelled is not None
         basis = orth(unlabelled.T)
         return Span(Coordinates(X @ basis), basis.__matmul__, None, None)
-    base, m = clone(base), len(X)
+    base = clone(base)
     if unlabelled is None:
-        check_memory(3 * 8 * m**2, f"Boosting on all pairs of {m} rows", "Use fewer rows, or no base kernel.")
-        return Span(Expansions(_evaluate(base, X)), _as_they_are, base, X)
-    n = len(unlabelled)
-    check_memory(
-        8 * (2 * m**2 + 2 * m * n + 2 * n**2),
-        f"Boosting on all pairs of {m} rows with {n} unlabelled ones",
-        "Use fewer rows, or no base kernel.",
-    )
-    factor = factor_gram(_evaluate(base, unlabelled))
+        return Span(Expansions(evaluate(base, X)), _as_they_are, base, X)
+    factor = factor_gram(evaluate(base, unlabelled))
     landmarks = unlabelled[factor.landmarks]
-    F = factor.coordinates(base(X, landmarks))
+    F = factor.coordinates(evaluate(base, X, landmarks))
     return Span(Coordinates(F), factor.expand, base, landmarks)
-
-
-def _evaluate(base: sk_kernels.Kernel, X: Array) -> Array:
-    K: Array = np.asarray(base(X), dtype=np.float64)
-    if not np.all(np.isfinite(K)):
-        raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
-    return K
 
 
 def _as_they_are(U: Array) -> Array:

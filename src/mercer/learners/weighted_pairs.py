@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mercer.learners.base import Knowledge
 from mercer.losses import Loss
-from mercer.memory import check_memory
 from mercer.pairs import Pairs
 from mercer.solvers.pair_table import AllPairs, Balance, ListedPairs, PairTable
 
@@ -39,7 +38,6 @@ def tabulate(
     n_classes = int(label.max()) + 1
     weight = _weigh_kinds(n_similar, float(m) ** 2 - n_similar, balance, n_classes > 2)
     if max_pairs is None or max_pairs >= m * (m + 1) // 2:
-        check_memory(2 * 8 * m**2, f"Boosting on all pairs of {m} rows", "Set max_pairs, such as 10**6.")
         return np.arange(m), AllPairs(label, weight, loss)
     similar, dissimilar = sample_pairs(label, max_pairs, rng)
     return np.arange(m), _list(similar, dissimilar, weight, m, loss)
@@ -80,9 +78,10 @@ def _count(first: Index, second: Index, n_ordered: float) -> Kind:
 def _tabulate_listed(
     pairs: Pairs, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
 ) -> tuple[Index, PairTable]:
+    # a row is similar to itself whether that is listed or not
+    pairs = Pairs(pairs.similar[pairs.similar[:, 0] != pairs.similar[:, 1]], pairs.dissimilar)
     rows = pairs.rows()
-    others = pairs.similar[pairs.similar[:, 0] != pairs.similar[:, 1]]
-    similar, dissimilar = np.searchsorted(rows, others), np.searchsorted(rows, pairs.dissimilar)
+    similar, dissimilar = np.searchsorted(rows, pairs.similar), np.searchsorted(rows, pairs.dissimilar)
     if len(dissimilar) == 0:
         raise ValueError("all pairs are similar, which a constant explains: give dissimilar pairs as well")
     # a row and itself: weighs like the average other pair of that row, if that were one of all m − 1

@@ -3,9 +3,16 @@
 A paper is a file that builds `Table` and `Figure` values; it joins the others by one line below.
 """
 
-from . import ll05, ll05_figure2
-from .experiment import Figure, Method, Split, Table
+from . import cks02_digits, cks02_synthetic, cks02_usps, ll05, ll05_figure2
+from .experiment import Figure, Method, Picture, Split, Table
 
-CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in (*ll05.TABLES, ll05_figure2.FIGURE)}
+_ITEMS: tuple[Table | Figure, ...] = (
+    *ll05.TABLES,
+    ll05_figure2.FIGURE,
+    cks02_synthetic.TABLE,
+    cks02_usps.TABLE,
+    cks02_digits.TABLE,
+)
+CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in _ITEMS}
 
-__all__ = ["CATALOGUE", "Figure", "Method", "Split", "Table"]
+__all__ = ["CATALOGUE", "Figure", "Method", "Picture", "Split", "Table"]

@@ -1,6 +1,7 @@
 """The command ``mercer papers``: published tables and figures, made again beside the originals."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -106,6 +107,10 @@ def make(
                 printer.report(reports[-1])
                 if reports[-1].interrupted:
                     return INTERRUPTED
+                for figure in pictures_of(reports[-1]):
+                    path = folder / f"{figure.key}.png"
+                    draw(figure, path, printer.messages)
+                    printer.figure(figure, path)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
@@ -120,6 +125,15 @@ def run_table(selection: Selection, folder: Path, n_jobs: int, *, fresh: bool, m
     if fresh:
         store.forget(selection.covers)
     return run_and_report(selection, store, n_jobs=n_jobs, console=messages)
+
+
+def pictures_of(report: Report) -> list[Figure]:
+    """Return the pictures of a table's results, as figures under its key; without results there are none."""
+    table, results = report.selection.table, list(report.results.values())
+    return [
+        Figure(f"{table.key}-{picture.name}", picture.title, partial(picture.draw, results))
+        for picture in (table.pictures if results else ())
+    ]
 
 
 def draw(figure: Figure, path: Path, messages: Console) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .store import Result
+
 Number = tuple[float, float | None]  # a published value and, where the paper gives one, its standard error
 
 
@@ -44,6 +46,19 @@ class Method:
     protocol: str
 
 
+def _say_nothing(results: Sequence[Result]) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a table's results: ``draw(results, path)`` makes a PNG file of those that there are."""
+
+    name: str
+    title: str
+    draw: Callable[[Sequence[Result], Path], None]
+
+
 @dataclass(frozen=True)
 class Table:
     """A published table, and how to make it again.
@@ -57,7 +72,8 @@ class Table:
     quantity : str
         What the numbers are.
     rows : tuple of str
-        The data sets; those without a published number run only when they are asked for.
+        The data sets; those without a published number run only when they are asked for, unless the paper
+        gives no number at all.
     methods : tuple of Method
         What fills in the columns.
     published : mapping
@@ -72,6 +88,10 @@ class Table:
         The stored data set that a row needs; rows that are generated are not in it.
     better : {"lower", "higher"}
         Which way is better.
+    summarize : callable
+        ``summarize(results)`` returns sentences to say below the table, on what its lines do not show.
+    pictures : tuple of Picture
+        What is drawn when the table is done.
     """
 
     key: str
@@ -86,11 +106,13 @@ class Table:
     protocol: str
     needs: Mapping[str, str]
     better: Literal["lower", "higher"] = "lower"
+    summarize: Callable[[Sequence[Result]], Sequence[str]] = _say_nothing
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def published_rows(self) -> tuple[str, ...]:
-        """The rows that the paper has."""
-        in_paper = {row for row, _ in self.published}
+        """The rows that the paper has numbers for; all of them, if it has none for any."""
+        in_paper = {row for row, _ in self.published} or set(self.rows)
         return tuple(row for row in self.rows if row in in_paper)
 
     def method(self, name: str) -> Method:

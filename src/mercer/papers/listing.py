@@ -50,16 +50,17 @@ def describe_data(item: Table | Figure) -> str:
     if not names:
         return "generated"
     missing = [name for name in names if not is_in_folder(name)]
+    count = "1 set" if len(names) == 1 else f"{len(names)} sets"
     if not missing:
-        return f"{len(names)} sets, all in {FOLDER_VARIABLE}"
-    return f"{len(names)} sets; not in {FOLDER_VARIABLE}: {', '.join(missing)}"
+        return f"{count}, {'all ' if len(names) > 1 else ''}in {FOLDER_VARIABLE}"
+    return f"{count}; not in {FOLDER_VARIABLE}: {', '.join(missing)}"
 
 
 def needed(item: Table | Figure) -> list[str]:
     """Return the names of the data sets that the published rows need."""
     if isinstance(item, Figure):
         return []
-    return [item.needs[row] for row in item.published_rows if row in item.needs]
+    return list(dict.fromkeys(item.needs[row] for row in item.published_rows if row in item.needs))
 
 
 def is_in_folder(name: str) -> bool:

@@ -36,6 +36,11 @@ class Report:
         return compare(self.selection, self.results.values())
 
     @property
+    def notes(self) -> list[str]:
+        """What the table itself has to say about its results."""
+        return list(self.selection.table.summarize(list(self.results.values()))) if self.results else []
+
+    @property
     def caption(self) -> str:
         """What the numbers are."""
         table = self.selection.table
@@ -79,6 +84,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "cells": [_entry_to_json(entry) for entry in report.entries],
         "summary": _counts(report),
         "worse": [[entry.row, entry.column] for entry in report.entries if entry.verdict == "worse"],
+        "notes": report.notes,
         "skipped": dict(report.skipped),
         "failed": [failure.cell._asdict() | {"reason": failure.reason} for failure in report.failures],
         "warnings": sorted({message for result in report.results.values() for message in result.warnings}),
@@ -88,11 +94,14 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def remarks(report: Report) -> list[str]:
-    """Return the sentences that belong below a table; the first counts the verdicts."""
+    """Return the sentences that belong below a table; if there are verdicts, the first counts them."""
     counts = _counts(report)
     sentences = [", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + "."]
+    if not report.selection.table.published:
+        sentences = []
     if worse := [f"{entry.row} {entry.column}" for entry in report.entries if entry.verdict == "worse"]:
         sentences.append(f"Worse: {', '.join(worse)}.")
+    sentences += report.notes
     sentences += [f"Skipped {row}: {reason}" for row, reason in report.skipped.items()]
     sentences += [f"Failed {_name(failure.cell)}: {failure.reason}" for failure in report.failures]
     if warned := [result.warnings[0] for result in report.results.values() if result.warnings]:

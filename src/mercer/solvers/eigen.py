@@ -19,6 +19,7 @@ from scipy.linalg.blas import dsymv
 Array = NDArray[np.float64]
 
 EIGEN_TOL = 1e-12  # the residual of an eigenvector, as a share of the largest eigenvalue
+NEGATIVE = 1e-8  # a squared length below minus this share of the kernel's scale is no rounding error
 MAX_STEPS = 60  # of the Lanczos method, and ten more for each direction that is asked for
 
 
@@ -37,6 +38,10 @@ class Space(Protocol):
 
     def dual(self, u: Array, g: Array) -> Array:
         """Return the vector whose dot product with any u' is the inner product of u and u'."""
+
+    @property
+    def scale(self) -> float:
+        """Return the size of the numbers whose rounding errors are in u · dual(u), for u of length one."""
 
 
 class Coordinates(NamedTuple):
@@ -61,6 +66,11 @@ class Coordinates(NamedTuple):
         """Return u itself."""
         return u
 
+    @property
+    def scale(self) -> float:
+        """Return zero: a sum of squares has no rounding errors that could hide it."""
+        return 0.0
+
 
 class Expansions(NamedTuple):
     """The combinations of the rows, whose Gram matrix is K, (m, m)."""
@@ -84,6 +94,11 @@ class Expansions(NamedTuple):
     def dual(self, u: Array, g: Array) -> Array:
         """Return K u."""
         return g
+
+    @property
+    def scale(self) -> float:
+        """Return the largest entry of K, which is on the diagonal."""
+        return float(np.max(np.abs(np.diag(self.K)), initial=0.0))
 
 
 class Directions(NamedTuple):
@@ -110,10 +125,10 @@ def best_directions(
     basis, dual = np.empty((most, space.size)), np.empty((most, space.size))
     values = np.empty((most, len(space.evaluate(start))))
     coupling = np.zeros((most, most))
-    u, k = start, 0
+    u, k, scale = start, 0, space.scale
     while True:
         g = space.evaluate(u)
-        length = _length(u, space.dual(u, g))
+        length = _length(u, space.dual(u, g), scale)
         scores, mix = np.linalg.eigh(coupling[:k, :k])
         best = slice(None, -n_directions - 1, -1)
         left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
@@ -132,10 +147,12 @@ def best_directions(
     return Directions(scores[best], basis[:k].T @ mix, values[:k].T @ mix)
 
 
-def _length(u: Array, dual: Array) -> float:
-    squared = float(u @ dual)
-    if squared < -1e-6 * float(np.linalg.norm(u) * np.linalg.norm(dual)):
+def _length(u: Array, dual: Array, scale: float) -> float:
+    """Return the length of a direction, and zero if that is all rounding errors, as where K u = 0."""
+    squared, size = float(u @ dual), scale * float(u @ u)
+    if squared < -NEGATIVE * size:
         raise ValueError(
             "the base kernel is not positive semi-definite on these rows: take one that is, such as RBF"
         )
-    return float(np.sqrt(max(squared, 0.0)))
+    rounding = len(u) * np.finfo(np.float64).eps * size
+    return float(np.sqrt(squared)) if squared > rounding else 0.0

@@ -74,6 +74,11 @@ def boost_kernel(
         if normalize:
             alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
         table.add(np.sqrt(alpha) * G)
+        if not np.isfinite(table.loss):
+            raise ValueError(
+                "the loss overflows: steps for kernel values in [−1, 1] are too long for these. Normalize "
+                "the step, or scale the rows down"
+            )
         rounds.append(Round(u, alpha, table.loss))
         start = _near(u.sum(axis=1), fresh)
         if progress is not None and progress(len(rounds)):

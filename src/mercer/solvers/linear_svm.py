@@ -30,7 +30,7 @@ def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_ite
     is. ``gap`` is the caller's to judge.
     """
     center = X.mean(axis=0)  # moves b alone, and conditions the equations; so does the size
-    size = np.sqrt(np.mean((X - center) ** 2) * X.shape[1]) or 1.0
+    size = np.sqrt(np.mean(np.sum((X - center) ** 2, axis=1))) or 1.0
     Z = (X - center) / size
     A = y[:, None] * np.column_stack([Z, np.ones(len(Z))])
     point = Point(np.zeros(A.shape[1]), *np.tile(C * size**2 / 2, (2, 1)), *np.ones((2, len(Z))))

@@ -26,6 +26,14 @@ def restrict(operator: Any, rows: NDArray[np.intp]) -> Any:
     """Return an operator of some rows alone (ascending, at least one) that can be multiplied."""
 
 
+def n_features(operator: Any) -> Any:
+    """Return how many features a restricted operator has."""
+
+
+def coarsen(operator: Any, n_bins: int) -> Any:
+    """Return the `mercer.solvers.coarse.CoarseColumns` of a restricted operator."""
+
+
 @njit(cache=True, nogil=True)
 def product(operator: Any, v: Array) -> Array:
     """Return K v, up to one constant for all rows: `multiply` for those who are not compiled."""

@@ -6,21 +6,24 @@ With :math:`c_i = y_i \lambda_i` the problem (P2) is
           \quad\text{s.t.}\quad l \le c \le u,\; \textstyle\sum_i c_i = 0,
 
 where the box is [0, C_i] for a row of class +1 and [−C_i, 0] for one of class −1. Coordinate steps (SMO) need
-more and more of them as C grows. Here each *proximal step* moves a centre to the minimiser of the objective
-plus a quadratic term around the centre (`mercer.solvers.proximal`): a smooth problem that a few Newton steps
-solve, each by conjugate gradients on the rows near the margin. All that is asked of K is K v and the
-restriction to some rows (`mercer.solvers.operators`), so a step costs two products with K and, for each
-conjugate gradient, one with K_JJ.
+more and more of them as C grows: they go first where the rows are few (`mercer.solvers.smo`). Otherwise each
+*proximal step* moves a centre to the minimiser of the objective plus a quadratic term around the centre
+(`mercer.solvers.proximal`): a smooth problem that a few Newton steps solve, each by conjugate gradients on
+the rows near the margin. All that they ask of K is K v and the restriction to some rows
+(`mercer.solvers.operators`), so a step costs two products with K and, for each conjugate gradient, one with
+K_JJ.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mercer.solvers.operators import product
+from mercer.solvers.newton import newton_step, polish
+from mercer.solvers.operators import multiply, product
 from mercer.solvers.proximal import (
     Point,
     Problem,
@@ -28,10 +31,9 @@ from mercer.solvers.proximal import (
     make_feasible,
     measure_gap,
     measure_violation,
-    newton_step,
-    polish,
     respond,
 )
+from mercer.solvers.smo import Distances, descend, guess_start, prepare_distances
 
 Array = NDArray[np.float64]
 
@@ -44,6 +46,8 @@ CENTER_TOL = 0.3  # a centre may move when its problem is solved to this share o
 GAP_TOL = 0.01  # also asked for: a relative duality gap, or else a residual, of this share of tol
 LEAST_SPREAD = 1e-6  # of f, for which the residual may be so much smaller than tol
 FLOOR = 1e-3  # changes of f below this share of tol do not count
+SMO_STEPS = 4000  # where the rows are few, about so many steps of SMO go first
+TIGHTER = 0.3  # where a residual of SMO did not make the duality gap small, this share of it is the next aim
 FEW_ROWS = 2000  # up to so many, all steps are made in one go, which Ctrl-C cannot interrupt
 POLISH_TOL = 1e-6  # the last step goes for a residual of this share of tol …
 POLISH_ROWS = 200  # … if at most so many rows are free
@@ -81,33 +85,10 @@ def solve_svm(
 
     `residual` is at most `tol` if it converged, at most zero at a minimiser and nowhere else. `start` is a
     point of the box, or any vector whose decision function K start is near the solution's. `progress` is
-    called after each step with its number; if it returns true, that was the last step.
+    called after each step with its number; if it returns true, that was the last step. A step is a Newton
+    step or, for few rows, as many steps of SMO as there are rows.
     """
-    # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
-    reach = np.minimum(C, np.where(y > 0, C[y < 0].sum(), C[y > 0].sum()))
-    diagonal = _mean_diagonal(operator, len(y))
-    problem = Problem(operator, y, np.minimum(y, 0.0) * reach, np.maximum(y, 0.0) * reach, diagonal)
-    sigma = np.minimum(reach / WIDTH, TYPICAL / diagonal if diagonal > 0 else np.inf)
-    coef = np.zeros(len(y)) if start is None else np.array(start)
-    center, value = coef.copy(), product(operator, coef)
-    near = np.any((coef < problem.lower) | (coef > problem.upper))
-    numbers = np.array([NEAR if near else 1.0, 0.0, 0.0])
-    if near:
-        _center_on(problem, NEAR * sigma, value, center)
-    at_a_time = max_iter if progress is None and len(y) <= FEW_ROWS else 1
-    n_iter, solved = 0, False
-    while n_iter < max_iter and not solved:
-        n_steps, solved = _advance(
-            problem, sigma, center, coef, value, numbers, tol, min(at_a_time, max_iter - n_iter)
-        )
-        n_iter += n_steps
-        if not solved and progress is not None and progress(n_iter):
-            break
-    _finish(problem, coef, value, POLISH_TOL * tol)
-    value = product(operator, coef)  # what was added up step by step has collected rounding errors
-    lower, upper = np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C
-    residual, intercept = measure_violation(coef, value, y, lower, upper)
-    return SVMSolution(coef, value, intercept, n_iter, residual)
+    return _solve(operator, y, C, prepare_distances(operator, len(y)), start, tol, max_iter, progress)
 
 
 def solve_path(
@@ -117,19 +98,80 @@ def solve_path(
     Cs: Sequence[float],
     *,
     start: Array | None = None,
-    **options: Any,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    progress: Callable[[int], Any] | None = None,
 ) -> Iterator[SVMSolution]:
     """Solve (P2) with C_i = C × weight_i for each C in ascending order, each from the solution before it.
 
     While most rows are at their bounds, the solution grows in proportion to C; once few are, it stays. Hence
     the start: the last solution, stretched as far as that lowers the objective and the new box allows.
     """
+    distances = prepare_distances(operator, len(y))
     solution, previous = None, 0.0
     for C in Cs:
         if solution is not None:
             start = solution.coef * min(max(_best_stretch(solution, y), 1.0), C / previous)
-        solution, previous = solve_svm(operator, y, C * weight, start=start, **options), C
+            if solution.n_iter > _most_sweeps(len(y)):  # SMO was too slow, and is slower the larger C
+                distances = None
+        solution = _solve(operator, y, C * weight, distances, start, tol, max_iter, progress)
+        previous = C
         yield solution
+
+
+def _solve(
+    operator: Any,
+    y: Array,
+    C: Array,
+    distances: Distances | None,
+    start: Array | None,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int], Any] | None,
+) -> SVMSolution:
+    n = len(y)
+    lower, upper, sigma = np.empty(n), np.empty(n), np.empty(n)
+    problem = Problem(operator, y, lower, upper, _set_up(operator, y, C, lower, upper, sigma))
+    coef = np.zeros(n) if start is None else np.array(start)
+    value = np.zeros(n) if start is None else product(operator, coef)
+    outside = start is not None and bool(np.any((coef < lower) | (coef > upper)))
+    repeat = partial(_repeat, progress, max_iter if progress is None and n <= FEW_ROWS else 1)
+    n_iter, over = 0, False
+    if distances is not None and not outside:
+        if start is None:
+            guess_start(problem, coef, value)
+        sweep = partial(_sweep, distances, problem, coef, value, tol)
+        n_iter, over = repeat(sweep, 0, min(_most_sweeps(n), max_iter))
+    if not over:
+        center, numbers = coef.copy(), np.array([NEAR if outside else 1.0, 0.0, 0.0])
+        if outside:
+            _center_on(problem, NEAR * sigma, value, center)
+        advance = partial(_advance, problem, sigma, center, coef, value, numbers, tol)
+        n_iter, _ = repeat(advance, n_iter, max_iter)
+        _finish(problem, coef, value, POLISH_TOL * tol)
+    residual, intercept = _conclude(operator, y, C, coef, value)
+    return SVMSolution(coef, value, intercept, n_iter, residual)
+
+
+def _repeat(
+    progress: Callable[[int], Any] | None,
+    at_a_time: int,
+    advance: Callable[[int], tuple[int, bool]],
+    n_iter: int,
+    max_iter: int,
+) -> tuple[int, bool]:
+    """Advance until it is solved, `progress` says stop (in both cases it is over), or at the most steps."""
+    while n_iter < max_iter:
+        n_steps, solved = advance(min(at_a_time, max_iter - n_iter))
+        n_iter += n_steps
+        stop = n_steps > 0 and progress is not None and progress(n_iter)
+        if solved or stop:
+            return n_iter, True
+    return n_iter, False
+
+
+def _most_sweeps(n_rows: int) -> int:
+    return 1 + SMO_STEPS // n_rows
 
 
 def _best_stretch(solution: SVMSolution, y: Array) -> float:
@@ -138,6 +180,25 @@ def _best_stretch(solution: SVMSolution, y: Array) -> float:
     return float(y @ solution.coef / curvature) if curvature > 0 else np.inf
 
 
+# What Python calls writes into given arrays and returns numbers: a Ctrl-C while numba builds a tuple of
+# arrays for Python would end the process.
+
+
+@njit(cache=True, nogil=True)
+def _set_up(operator: Any, y: Array, C: Array, lower: Array, upper: Array, sigma: Array) -> float:
+    """Fill in the bounds and the first σ; return the mean diagonal of the centred K."""
+    positive, negative = (C * (y > 0)).sum(), (C * (y < 0)).sum()
+    diagonal = _mean_diagonal(operator, len(y))
+    largest = TYPICAL / diagonal if diagonal > 0 else np.inf
+    for i in range(len(y)):
+        # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
+        reach = min(C[i], negative if y[i] > 0 else positive)
+        lower[i], upper[i] = min(y[i], 0.0) * reach, max(y[i], 0.0) * reach
+        sigma[i] = min(reach / WIDTH, largest)
+    return diagonal
+
+
+@njit(cache=True, nogil=True)
 def _mean_diagonal(operator: Any, n: int) -> float:
     """Estimate the mean diagonal of the centred K: E vᵀKv = trace for random signs v.
 
@@ -145,11 +206,46 @@ def _mean_diagonal(operator: Any, n: int) -> float:
     """
     v = np.where(np.arange(n) * 0.6180339887498949 % 1.0 < 0.5, 1.0, -1.0)
     v -= v.mean()
-    return max(float(v @ product(operator, v)) / n, 0.0)
+    return max((v * multiply(operator, v)).sum() / n, 0.0)
 
 
-# What Python calls writes into given arrays and returns numbers: a Ctrl-C while numba builds a tuple of
-# arrays for Python would end the process.
+@njit(cache=True, nogil=True)
+def _conclude(operator: Any, y: Array, C: Array, coef: Array, value: Array) -> tuple[float, float]:
+    """Compute K c afresh, for sums of many steps collect rounding errors; return residual and intercept."""
+    value[:] = multiply(operator, coef)
+    return measure_violation(coef, value, y, np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(
+    distances: Distances, problem: Problem, coef: Array, value: Array, tol: float, max_sweeps: int
+) -> tuple[int, bool]:
+    """Make sweeps of n steps of SMO until the solution is found; return how many, and whether it was."""
+    n = len(coef)
+    lower, upper = problem.lower, problem.upper
+    point = make_feasible(problem, Point(coef, value, 0.0))
+    target, n_steps, solved = tol, 0, False
+    while n_steps < n * max_sweeps and not solved:
+        coef[:], g = point.coef, problem.y - point.value
+        made = descend(distances, lower, upper, coef, g, target, n * max_sweeps - n_steps)
+        n_steps += max(made, 1)  # so that it ends even with numbers that are none
+        point = Point(coef, problem.y - g, 0.0)
+        wanted = tol * min(1.0, max(point.value.max() - point.value.min(), LEAST_SPREAD))
+        residual, _ = measure_violation(point.coef, point.value, problem.y, lower, upper)
+        if residual <= wanted:
+            point = polish(problem, point, POLISH_TOL * tol, POLISH_ROWS)
+            solved, residual = _is_solved(problem, point, wanted)
+        target = min(wanted, TIGHTER * residual)
+    coef[:], value[:] = point.coef, point.value
+    return max(1, -(-n_steps // n)), solved
+
+
+@njit(cache=True, nogil=True)
+def _is_solved(problem: Problem, point: Point, tol: float) -> tuple[bool, float]:
+    """Return whether the optimality conditions and the duality gap are as small as wanted, and the former."""
+    residual, intercept = measure_violation(point.coef, point.value, problem.y, problem.lower, problem.upper)
+    gap, dual = measure_gap(problem, point.coef, point.value + intercept)
+    return residual <= tol and (gap <= GAP_TOL * tol * dual or residual <= GAP_TOL * tol), residual
 
 
 @njit(cache=True, nogil=True)

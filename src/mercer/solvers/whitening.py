@@ -37,7 +37,7 @@ def factor_gram(K: Array) -> Factor:
     """
     scale = float(np.max(np.diag(K), initial=0.0))
     if scale <= 0.0:
-        _check_rest(np.abs(K))
+        _check_rest(np.abs(K) / (np.max(np.abs(K), initial=0.0) or 1.0))
         return Factor(np.zeros(0, dtype=np.intp), np.zeros((0, 0)))
     c, pivots, rank, _ = dpstrf(K, tol=RANK_TOL * scale, lower=1)
     order = (pivots - 1).astype(np.intp)

@@ -42,14 +42,15 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, X: Array) -> "Units":
         """Return the units of some rows."""
+        lowest = X.min(axis=0)
         with np.errstate(over="ignore"):
-            scale = float(np.ptp(X, axis=0).mean())
+            scale = float((X.max(axis=0) - lowest).mean())
         if not np.isfinite(scale) or 0.0 < scale < 1e-290:
             raise ValueError(
                 f"The features have a mean range of {scale:g}, too large or too small to compute with: scale "
                 "them, e.g. with MinMaxScaler."
             )
-        return cls(X.min(axis=0), scale or 1.0)
+        return cls(lowest, scale or 1.0)
 
     def convert(self, X: Array) -> Array:
         """Return the rows in these units."""
@@ -122,12 +123,9 @@ def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None
 def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
     coef = solution.coef / rows.units.scale
     objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.units.scale
-    knots, mass = _bends(rows.columns, solution.coef)
-    values = _integrate(knots, mass)
-    means = values.mean(axis=1)
-    function = AdditiveFunction(
-        knots, values - means[:, None], solution.intercept + float(means.sum()), rows.units
-    )
+    knots, values = _bends(rows.columns, solution.coef)
+    intercept = solution.intercept + _integrate(knots, values)
+    function = AdditiveFunction(knots, values, intercept, rows.units)
     return Fit(function, function.intercept, coef, float(objective), solution.n_iter, solution.residual)
 
 
@@ -139,10 +137,11 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     D, n_values = columns.value.shape
     support = np.flatnonzero(coef)
     if n_values <= max(len(support), FEW_VALUES):
-        mass = [np.bincount(code, weights=coef, minlength=n_values) for code in columns.code]
-        return columns.value, np.stack(mass)
+        mass = np.zeros((D, n_values))
+        _add_up(columns.code, coef, mass)
+        return columns.value, mass
     if len(support) == 0:
-        return columns.value[:, :1], np.zeros((D, 1))
+        return columns.value[:, :1].copy(), np.zeros((D, 1))
     code = columns.code[:, support]
     order = np.argsort(code, axis=1, kind="stable")
     return np.take_along_axis(columns.value, np.take_along_axis(code, order, 1).astype(np.intp), 1), coef[
@@ -150,14 +149,33 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     ][order]
 
 
-def _integrate(knots: Array, mass: Array) -> Array:
-    """Return g_d(t) = −Σ_j c_j |t − x_jd| at the knots, up to a constant: zero at the first.
+@njit(cache=True, nogil=True)
+def _add_up(code: NDArray[Any], coef: Array, mass: Array) -> None:
+    for d in range(code.shape[0]):
+        for i in range(code.shape[1]):
+            mass[d, code[d, i]] += coef[i]
 
-    Since Σc = 0, the slope between two neighbours is −2 times the sum of the coefficients to the left.
+
+@njit(cache=True, nogil=True)
+def _integrate(knots: Array, mass: Array) -> float:
+    """Turn the coefficients at the knots into g_d(t) = −Σ_j c_j |t − x_jd| less its mean over the knots.
+
+    Since Σc = 0, the slope between two neighbours is −2 times the sum of the coefficients to the left. The
+    sum of the means is returned, for g_d that are zero at the first knot.
     """
-    values = np.zeros_like(knots)
-    np.cumsum(-2.0 * np.cumsum(mass, axis=1)[:, :-1] * np.diff(knots, axis=1), axis=1, out=values[:, 1:])
-    return values
+    D, k = knots.shape
+    total = 0.0
+    for d in range(D):
+        slope, height, mean = 0.0, 0.0, 0.0
+        for j in range(k):
+            slope -= 2.0 * mass[d, j]
+            mass[d, j] = height
+            mean += height / k
+            if j + 1 < k:
+                height += slope * (knots[d, j + 1] - knots[d, j])
+        mass[d] -= mean
+        total += mean
+    return total
 
 
 def _sample_rows(X: Array, rng: np.random.RandomState) -> Array:

@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state, check_scalar, compute_sample_weigh
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer.parameters import check_option, check_positive
 from mercer.svm.multiclass import TwoClassProblem, choose_classes, combine_decisions, split_problems
 
 Array = NDArray[np.float64]
@@ -43,8 +44,10 @@ class Training(NamedTuple):
     sample_weight: Array | None  # as given
 
     def rows_that_count(self, rows: NDArray[np.intp]) -> "Training":
-        """Return the data of those rows whose weight is positive."""
+        """Return the data of those rows whose weight is positive, without a copy if that is all of them."""
         rows = rows[self.weight[rows] > 0]
+        if len(rows) == len(self.X):
+            return self
         return Training(self.X[rows], self.label[rows], self.weight[rows], None)
 
 
@@ -91,9 +94,12 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_option(self.multi_class, "multi_class", ("ovo", "ovr"))
         X, y = validate_data(self, X, y, dtype=np.float64)
         self._plan(len(X))
-        check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        given = None if sample_weight is None else weight
+        _check_labels(y)
+        if sample_weight is None:
+            weight, given = np.ones(len(X)), None
+        else:
+            given = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = given
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
         self.classes_ = np.unique(y[weight > 0])
@@ -102,7 +108,8 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 f"{type(self).__name__} needs rows of at least two classes with positive weight; "
                 f"the data hold {len(self.classes_)} class: {list(self.classes_)}."
             )
-        label = np.where(np.isin(y, self.classes_), np.searchsorted(self.classes_, y), -1)
+        label = np.searchsorted(self.classes_, y)
+        label[self.classes_.take(label, mode="clip") != y] = -1
         self._scheme = self.multi_class
         return Training(X, label, weight, given)
 
@@ -128,7 +135,8 @@ class DualSVC(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _fit_problem(self, data: Training, problem: TwoClassProblem, C: float, task: CallbackContext) -> Fit:
         task.call_on_fit_task_begin(estimator=self)
         progress = _report_steps(self, task) if hasattr(self, "_skl_callbacks") else None
-        (fit,) = self._path(data.X[problem.rows], problem.y, data.weight[problem.rows], [C], progress)
+        part = data.rows_that_count(problem.rows)
+        (fit,) = self._path(part.X, problem.y, part.weight, [C], progress)
         task.call_on_fit_task_end(estimator=self)
         return fit
 
@@ -181,18 +189,11 @@ class FixedCSVC(DualSVC):
         return self
 
 
-def check_positive(value: Any, name: str) -> None:
-    """Raise unless the parameter is a positive finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not 0.0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-
-
-def check_option(value: Any, name: str, options: Sequence[str]) -> None:
-    """Raise unless the parameter is one of the options."""
-    if value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")
+def _check_labels(y: NDArray[Any]) -> None:
+    """Let scikit-learn check the labels, where it may object: its check takes as long as a small fit."""
+    if y.dtype.kind in "biu" and len(np.unique(y)) <= len(y) // 2:  # many look like numbers
+        return
+    check_classification_targets(y)
 
 
 def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -92,8 +92,9 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     centred first, K_ij − m_i − m_j: since Σ y_i λ_i = 0 this gives the same SVM (the argument of
     [LL05, Theorem 2]) but for its intercept, which Σ y_i λ_i m_i puts right.
 
-    `sample_weight` is for the SVM; the learner does not see it. `pairs` are row numbers of the `X` of this
-    very `fit`: cross-validation, which passes on parts of `X`, does not renumber them.
+    `sample_weight` is for the SVM; the learner does not see it. With `pairs` the kernel is learned from them
+    alone, and `y` is for the SVM. They are row numbers of the `X` of this very `fit`: cross-validation, which
+    passes on parts of `X`, does not renumber them.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         """Return how far each row is on the side of each class (of the second one, if there are two)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        blocks = gen_batches(len(X), max(1, _BLOCK // self.svm_.coef.shape[0]))
+        blocks = gen_batches(len(X), max(1, _BLOCK // max(1, self.svm_.coef.shape[0])))
         values = (
             np.vstack([self._inputs(X[block]) @ self.svm_.coef for block in blocks]) + self.svm_.intercept
         )

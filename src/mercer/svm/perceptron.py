@@ -15,9 +15,10 @@ from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.memory import check_gram_fits
+from mercer.parameters import check_option
 from mercer.solvers.proximal import measure_violation
 from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
-from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress, check_option
+from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
 from mercer.svm.selection import SelectedCSVC
 
 Array = NDArray[np.float64]

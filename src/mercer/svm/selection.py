@@ -98,9 +98,11 @@ class SelectedCSVC(DualSVC):
         """Return the score on the test rows for each C, and the least converged fit of each."""
         task.call_on_fit_task_begin(estimator=self)
         fold = data.rows_that_count(train)
+        problems = split_problems(fold.label, len(self.classes_), self._scheme)
+        parts = [fold.rows_that_count(problem.rows) for problem in problems]
         paths = [
-            self._path(fold.X[problem.rows], problem.y, fold.weight[problem.rows], list(self.Cs_), None)
-            for problem in split_problems(fold.label, len(self.classes_), self._scheme)
+            self._path(part.X, problem.y, part.weight, list(self.Cs_), None)
+            for part, problem in zip(parts, problems, strict=True)
         ]
         scores, worst = [], []
         for k, fits in enumerate(zip(*paths, strict=True)):

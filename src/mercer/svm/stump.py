@@ -49,8 +49,9 @@ class StumpSVC(FixedCSVC, StumpMachine):
               \min_{g, b} \tfrac14 \sum_d \int g_d'(t)^2 dt + \sum_i C_i \max(0, 1 - y_i f(x_i)),
 
     with piecewise linear :math:`g_d` (`shape_functions_`) that are constant beyond the data. The solver
-    (`mercer.solvers.svm_dual`) uses this: no Gram matrix, O(n D) memory, O(n D) for each product with the
-    kernel. LIBSVM on the Gram matrix finds the same classifier, at O(n²).
+    (`mercer.solvers.svm_dual`) uses this: no Gram matrix (but distances among at most 1000 rows), O(n D)
+    memory, O(n D) for each product with the kernel. LIBSVM on the Gram matrix finds the same classifier, at
+    O(n²).
 
     The kernel adds up distances: scale the features (e.g. to [−1, 1]) as for any SVM.
 
@@ -64,7 +65,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
     tol : float, default=1e-3
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`.
     max_iter : int or None, default=None
-        The most Newton steps; None is 1000.
+        The most steps of the solver (`mercer.solvers.svm_dual.solve_svm`); None is 1000.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the rows of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -88,7 +89,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
     dual_coef_ : array of shape (n_problems, n_support)
         y_i λ_i of (P2), of each support vector.
     objective_, residual_, n_iter_ : arrays of shape (n_problems,)
-        The minimum of (P2), the violation of its optimality conditions, and the Newton steps.
+        The minimum of (P2), the violation of its optimality conditions, and the steps of the solver.
 
     Notes
     -----

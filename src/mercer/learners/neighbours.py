@@ -1,0 +1,133 @@
+"""The pairs of an idealized kernel: each row's nearest similar and dissimilar ones [KT03, 3.2.5]."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
+
+from mercer.pairs import Pairs
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+PAIRS_FOR_MEDIAN = 10**6  # the median distance of more pairs than that is taken from a sample
+CELLS_AT_A_TIME = 2**22
+GUESSES = 5  # dissimilar pairs that are drawn for each row, where only similar ones are known
+
+
+class ChosenPairs(NamedTuple):
+    """Pairs of row numbers, and which of them are dissimilar."""
+
+    rows: Index  # (n_pairs, 2)
+    dissimilar: NDArray[np.bool_]
+
+
+def choose_from_labels(
+    Z: Array, label: Index, n_neighbors: int | None, radius: Any, rng: RandomState
+) -> ChosenPairs:
+    """Choose among all pairs of labelled rows with coordinates Z. O(n²) time at worst, O(n) memory."""
+    if n_neighbors is None:
+        return choose_from_pairs(Z, Pairs.from_labels(label), None, radius, rng)
+    limit = _radius_of(radius, lambda: _some_distances(Z, rng))
+    found = []
+    for k in range(int(label.max()) + 1):
+        own, others = np.flatnonzero(label == k), np.flatnonzero(label != k)
+        found.append((_nearest(Z, own, own, n_neighbors, limit), False))
+        found.append((_nearest(Z, own, others, n_neighbors, limit), True))
+    return _collect(found)
+
+
+def choose_from_pairs(
+    Z: Array, pairs: Pairs, n_neighbors: int | None, radius: Any, rng: RandomState
+) -> ChosenPairs:
+    """Choose among listed pairs; if none is dissimilar, some are guessed."""
+    similar, dissimilar = pairs.similar, pairs.dissimilar
+    similar = similar[similar[:, 0] != similar[:, 1]]
+    guessed = len(dissimilar) == 0
+    if guessed:
+        dissimilar = guess_dissimilar(len(Z), similar, rng)
+    limit = _radius_of(radius, lambda: _distances(Z, np.concatenate([similar, dissimilar])))
+    # of guesses, the nearest would be the wrong ones: they are taken as they come
+    unlike = dissimilar if guessed else _thin(Z, dissimilar, n_neighbors, limit)
+    return _collect([(_thin(Z, similar, n_neighbors, limit), False), (unlike, True)])
+
+
+def guess_dissimilar(n_rows: int, similar: Index, rng: RandomState) -> Index:
+    """Draw pairs of rows of which nothing is known, at most five a row.
+
+    They are drawn uniformly, without those that follow from the similar ones (the similar of the similar).
+    With k classes of one size, about one in k of them is wrong.
+    """
+    graph = csr_array((np.ones(len(similar)), (similar[:, 0], similar[:, 1])), shape=(n_rows, n_rows))
+    _, group = connected_components(graph, directed=False)
+    if group.max() == 0:
+        raise ValueError("the similar pairs connect all rows, so none can be dissimilar: list fewer of them")
+    drawn = rng.randint(n_rows, size=(2 * GUESSES * n_rows, 2))
+    drawn = np.unique(np.sort(drawn[group[drawn[:, 0]] != group[drawn[:, 1]]], axis=1), axis=0)
+    return drawn[rng.permutation(len(drawn))[: GUESSES * n_rows]]
+
+
+def _nearest(Z: Array, own: Index, others: Index, m: int, limit: float) -> Index:
+    same = own is others
+    wanted = min(m, len(others) - same)
+    if wanted < 1:
+        return np.empty((0, 2), dtype=np.intp)
+    search = NearestNeighbors(n_neighbors=wanted).fit(Z[others])
+    distance, found = search.kneighbors() if same else search.kneighbors(Z[own])
+    pairs = np.column_stack([np.repeat(own, wanted), others[found.ravel()]])
+    return pairs[distance.ravel() <= limit]
+
+
+def _thin(Z: Array, listed: Index, m: int | None, limit: float) -> Index:
+    """Keep a pair if it is among the m nearest of its kind for one of its rows, and near enough."""
+    distance = _distances(Z, listed)
+    if m is not None:
+        near = _rank_for_rows(listed, distance) < m
+        listed, distance = listed[near], distance[near]
+    return listed[distance <= limit]
+
+
+def _rank_for_rows(listed: Index, distance: Array) -> Index:
+    """Return each pair's place, from zero, among the pairs of that one of its rows where it is nearer."""
+    row, pair = listed.T.ravel(), np.tile(np.arange(len(listed)), 2)
+    order = np.lexsort((distance[pair], row))
+    row, pair = row[order], pair[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    best = np.full(len(listed), len(row))
+    np.minimum.at(best, pair, place)
+    return best
+
+
+def _radius_of(radius: Any, distances: Callable[[], Array]) -> float:
+    if radius is None:
+        return np.inf
+    return float(np.median(distances())) if isinstance(radius, str) else float(radius)
+
+
+def _some_distances(Z: Array, rng: RandomState) -> Array:
+    n = len(Z)
+    if n * (n - 1) // 2 <= PAIRS_FOR_MEDIAN:
+        return _distances(Z, np.column_stack(np.triu_indices(n, k=1)))
+    first = rng.randint(n, size=PAIRS_FOR_MEDIAN)
+    return _distances(Z, np.column_stack([first, (first + rng.randint(1, n, size=PAIRS_FOR_MEDIAN)) % n]))
+
+
+def _distances(Z: Array, rows: Index) -> Array:
+    distance = np.empty(len(rows))
+    for part in gen_batches(len(rows), max(1, CELLS_AT_A_TIME // Z.shape[1])):
+        distance[part] = np.linalg.norm(Z[rows[part, 0]] - Z[rows[part, 1]], axis=1)
+    return distance
+
+
+def _collect(found: list[tuple[Index, bool]]) -> ChosenPairs:
+    """Put the pairs together, each once: two rows may be each other's neighbours."""
+    rows = np.sort(np.concatenate([pairs for pairs, _ in found]), axis=1)
+    dissimilar = np.repeat([unlike for _, unlike in found], [len(pairs) for pairs, _ in found])
+    rows, first = np.unique(rows, axis=0, return_index=True)
+    return ChosenPairs(rows, dissimilar[first])

@@ -1,0 +1,116 @@
+"""Pairs: checked, sorted, each once; and whether two groups explain them, against trying all groups."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from mercer import Pairs
+
+
+def two_groups_exist(pairs, n_rows):
+    """Try every way to split the rows in two."""
+    for group in product([0, 1], repeat=n_rows):
+        if all(group[i] == group[j] for i, j in pairs.similar) and all(
+            group[i] != group[j] for i, j in pairs.dissimilar
+        ):
+            return True
+    return False
+
+
+def some_pairs(n_rows):
+    row = st.integers(0, n_rows - 1)
+    return st.lists(st.tuples(row, row), max_size=6)
+
+
+def test_pairs_of_labels_are_all_pairs_of_different_rows():
+    y = ["b", "a", "b", "c", "a"]
+    pairs = Pairs.from_labels(y)
+    similar, dissimilar = {tuple(p) for p in pairs.similar}, {tuple(p) for p in pairs.dissimilar}
+    assert similar == {(0, 2), (1, 4)}
+    assert dissimilar == {(i, j) for i in range(5) for j in range(i + 1, 5) if y[i] != y[j]}
+    assert len(pairs.similar) + len(pairs.dissimilar) == 10
+
+
+def test_checked_pairs_are_sorted_and_each_is_there_once():
+    found = Pairs([(3, 1), (1, 3), (0, 0), (1, 3)], [[2, 0], [0, 1]]).check(4)
+    assert_array_equal(found.similar, [[0, 0], [1, 3]])
+    assert_array_equal(found.dissimilar, [[0, 1], [0, 2]])
+    assert found.similar.dtype == found.dissimilar.dtype == np.intp
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_check_keeps_the_set_of_pairs(data):
+    similar, dissimilar = data.draw(some_pairs(7)), data.draw(some_pairs(7))
+    a, b = ({tuple(sorted(pair)) for pair in pairs} for pairs in (similar, dissimilar))
+    if a & b or not a | b or any(i == j for i, j in b):
+        with pytest.raises(ValueError, match=r"drop|no pairs"):
+            Pairs(similar, dissimilar).check(7)
+        return
+    found = Pairs(similar, dissimilar).check(7)
+    assert [tuple(pair) for pair in found.similar] == sorted(a)
+    assert [tuple(pair) for pair in found.dissimilar] == sorted(b)
+    assert_array_equal(found.rows(), sorted({row for pair in a | b for row in pair}))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint64])
+def test_any_integers_are_row_numbers(dtype):
+    found = Pairs(np.array([[200, 100]], dtype=dtype)).check(201)
+    assert_array_equal(found.similar, [[100, 200]])
+
+
+def test_row_numbers_of_large_data_do_not_overflow():
+    n = 3_000_000_000
+    found = Pairs([(n - 1, n - 2)], [(0, n - 1)]).check(n)
+    assert_array_equal(found.similar, [[n - 2, n - 1]])
+    assert_array_equal(found.dissimilar, [[0, n - 1]])
+
+
+def test_two_groups_are_found_if_there_are_any(rng):
+    every, answers = np.column_stack(np.triu_indices(6, k=1)), []
+    for _ in range(400):
+        kind = rng.choice(["similar", "dissimilar", "unknown"], size=len(every), p=[0.2, 0.2, 0.6])
+        kind[rng.integers(len(every))] = "dissimilar"
+        pairs = Pairs(every[kind == "similar"], every[kind == "dissimilar"]).check(6)
+        answers.append(two_groups_exist(pairs, 6))
+        assert pairs.are_of_two_groups() == answers[-1]
+    assert 100 < sum(answers) < 300  # both happen
+
+
+@pytest.mark.parametrize(("n_changes", "two"), [(2, True), (3, False), (4, True), (5, False)])
+def test_a_ring_that_changes_sides_an_odd_number_of_times_has_no_two_groups(n_changes, two):
+    n = 2 * n_changes
+    ring = np.column_stack([np.arange(n), (np.arange(n) + 1) % n])
+    pairs = Pairs(ring[1::2], ring[::2]).check(n)
+    assert pairs.are_of_two_groups() is two
+
+
+@pytest.mark.parametrize(("y", "two"), [([0, 1, 1, 0], True), ([0, 1, 2, 1], False), ([0, 0, 0], True)])
+def test_two_classes_are_two_groups_and_three_are_not(y, two):
+    assert Pairs.from_labels(y).check(len(y)).are_of_two_groups() is two
+
+
+@pytest.mark.parametrize(
+    ("similar", "dissimilar", "error", "message"),
+    [
+        ([(0, 5)], (), ValueError, "similar names row 5, but X has rows 0 to 4"),
+        ((), [(-1, 2)], ValueError, "dissimilar names row -1, but X has rows 0 to 4"),
+        ([0, 1], (), ValueError, r"similar must be of shape \(n_pairs, 2\), .* not \(2,\)"),
+        ([(0, 1, 2)], (), ValueError, r"not \(1, 3\)"),
+        (3, (), ValueError, r"not \(\)"),
+        ([(0.0, 1.0)], (), TypeError, r"row numbers \(integers\), not float64"),
+        ((), [(True, False)], TypeError, "dissimilar must hold row numbers"),
+        ([("a", "b")], (), TypeError, "similar must hold row numbers"),
+        ((), (), ValueError, "there are no pairs: list some"),
+        ((), [(3, 3)], ValueError, "row 3 is listed as dissimilar to itself: drop"),
+        ([(1, 2)], [(2, 1)], ValueError, r"1 pairs are listed .* such as \(1, 2\): drop one"),
+        ([(1, 2), (0, 4), (3, 4)], [(4, 0), (2, 1)], ValueError, r"2 pairs .* such as \(0, 4\)"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_reason(similar, dissimilar, error, message):
+    with pytest.raises(error, match=message):
+        Pairs(similar, dissimilar).check(5)
