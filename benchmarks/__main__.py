@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("agreement", "small", "single_fit", "growth", "boosting", "boosted_kernel", "selection")
+NAMES = ("agreement", "small", "single_fit", "growth", "boosting", "boosted_kernel", "idealized", "selection")
 
 
 def main() -> None:

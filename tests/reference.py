@@ -114,3 +114,79 @@ def boost(A, K_tilde, S, n_rounds, *, loss="log", normalize=True, D_0=1.0, n_dir
         alphas.append(alpha)
         losses.append(np.sum(D_0 * PAIR_LOSSES[loss](S * K)) / D_0.sum())
     return np.hstack(features), np.array(alphas), np.array(losses)
+
+
+def ideal_kernel(y):
+    """K* of [KT03, (1)]."""
+    return np.array([[1.0 if a == b else 0.0 for b in y] for a in y])
+
+
+def alignment(K_1, K_2):
+    """A(K_1, K_2) of [KT03, Section 2]."""
+    return np.sum(K_1 * K_2) / (np.sqrt(np.sum(K_1 * K_1)) * np.sqrt(np.sum(K_2 * K_2)))
+
+
+def squared_length(u, M):
+    """(x_i − x_j)ᵀ M (x_i − x_j) of [KT03, (5)], entry by entry."""
+    return sum(u[a] * M[a, b] * u[b] for a in range(len(u)) for b in range(len(u)))
+
+
+def idealization_loss(X, rows, dissimilar, G, gamma, C_S, C_D, nu):
+    """The primal objective of [KT03, 3.2.1], with the least slacks that (8) and (9) allow."""
+    xi = {False: [], True: []}
+    for (i, j), unlike in zip(rows, dissimilar, strict=True):
+        u = X[i] - X[j]
+        gain = squared_length(u, G) - squared_length(u, np.eye(len(u)))
+        xi[bool(unlike)].append(max(0.0, gamma - gain) if unlike else max(0.0, gain))
+    similar = C_S / len(xi[False]) * sum(xi[False]) if xi[False] else 0.0
+    return 0.5 * np.sum(G * G) + similar + C_D * (-nu * gamma + sum(xi[True]) / len(xi[True]))
+
+
+def idealization_dual(X, rows, dissimilar, alpha):
+    """Ψ of [KT03, (14)], with M the identity."""
+    sign = np.where(dissimilar, 1.0, -1.0)
+    total = 0.0
+    for p, (i, j) in enumerate(rows):
+        total += sign[p] * alpha[p] * (X[i] - X[j]) @ (X[i] - X[j])
+        for q, (k, m) in enumerate(rows):
+            total -= 0.5 * sign[p] * sign[q] * alpha[p] * alpha[q] * ((X[i] - X[j]) @ (X[k] - X[m])) ** 2
+    return total
+
+
+def idealization_matrix(X, rows, dissimilar, alpha):
+    """AAᵀ of [KT03, (11)]."""
+    total = np.zeros((X.shape[1], X.shape[1]))
+    for (i, j), unlike, a in zip(rows, dissimilar, alpha, strict=True):
+        total += (a if unlike else -a) * np.outer(X[i] - X[j], X[i] - X[j])
+    return total
+
+
+def idealized_kernel(K_a, K_b, rows, dissimilar, alpha):
+    """K̃(x_a, x_b) of [KT03, 3.3], given K(x_a, x_i) and K(x_b, x_i) for the rows x_i of the pairs."""
+    total = 0.0
+    for (i, j), unlike, a in zip(rows, dissimilar, alpha, strict=True):
+        total += (a if unlike else -a) * (K_a[i] - K_a[j]) * (K_b[i] - K_b[j])
+    return total
+
+
+def idealized_squared_distance(K_a, K_b, rows, dissimilar, alpha):
+    """d̃²(x_a, x_b) of [KT03, 3.3], given the same."""
+    total = 0.0
+    for (i, j), unlike, a in zip(rows, dissimilar, alpha, strict=True):
+        total += (a if unlike else -a) * (K_a[i] - K_a[j] - K_b[i] + K_b[j]) ** 2
+    return total
+
+
+def nearest_pairs(Z, listed, m, radius):
+    """The pairs of one kind that [KT03, 3.2.5] selects: the m closest of each row, if within the radius."""
+
+    def distance(pair):
+        return np.sqrt(sum((a - b) ** 2 for a, b in zip(Z[pair[0]], Z[pair[1]], strict=True)))
+
+    chosen = set()
+    for row in range(len(Z)):
+        own = sorted((pair for pair in listed if row in pair), key=distance)
+        for pair in own[: len(own) if m is None else m]:
+            if distance(pair) <= radius * (1 + 1e-12):
+                chosen.add(tuple(sorted(pair)))
+    return chosen

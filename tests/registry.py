@@ -3,7 +3,7 @@
 from sklearn.gaussian_process.kernels import RBF
 
 from mercer import BoostedKernel, IdealizedKernel, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
-from mercer.baselines import KernelPerceptron
+from mercer.baselines import RCA, KernelPerceptron, XingMetric
 
 ESTIMATORS = [
     StumpSVC(),
@@ -16,6 +16,8 @@ ESTIMATORS = [
     BoostedKernel(RBF(), n_rounds=3, loss="exp", max_pairs=50, random_state=0),
     IdealizedKernel(C_dissimilar=1e6),
     IdealizedKernel(RBF(), C_dissimilar=1e6, psd="clip"),
+    RCA(),
+    XingMetric(),
     KernelPerceptron(n_epochs=5, average=True),
     KernelPerceptron(RBF(), n_epochs=5),
     KernelPerceptron("precomputed", n_epochs=5),

@@ -112,7 +112,7 @@ def test_balanced_classes_weigh_the_pairs_of_round_one(base, loss):
     half = S.size / 2
     D_0 = np.where(S > 0, half / np.sum(S > 0), half / np.sum(S < 0))
     kappa = base or DotProduct(0.0)
-    learner = BoostedKernel(base, loss=loss, n_rounds=5).fit(X, y)
+    learner = BoostedKernel(base, loss=loss, n_rounds=5, step="normalized").fit(X, y)
     coef, alphas, _ = boost(kappa(X), kappa(X), S, 5, loss=loss, D_0=D_0, n_directions=3)
     assert_same_kernel(learner.kernel_, Projected(coef, kappa, X), X)
     assert_allclose(learner.alphas_, alphas, rtol=1e-7)
@@ -594,7 +594,7 @@ def test_a_literal_step_that_runs_away_says_what_to_do():
         ({"n_rounds": 2.0}, TypeError, "n_rounds must be a whole number"),
         ({"n_directions": 0}, ValueError, "n_directions must be at least 1"),
         ({"balance": "yes"}, ValueError, "balance must be one of 'auto', True, False"),
-        ({"step": 0.1}, ValueError, "step must be one of 'normalized', 'literal'"),
+        ({"step": 0.1}, ValueError, "step must be one of 'auto', 'normalized', 'search', 'literal'"),
         ({"max_pairs": 1}, ValueError, "max_pairs must be at least 2"),
         ({"max_pairs": "all"}, TypeError, "max_pairs must be a whole number"),
         ({"random_state": "zero"}, ValueError, "seed"),
@@ -643,3 +643,13 @@ def test_more_pairs_than_fit_into_memory_are_refused_before_any_is_made(monkeypa
     with pytest.raises(MemoryError, match=r"fewer rows, or no base kernel"):
         BoostedKernel(RBF()).fit(X, y)
     BoostedKernel(max_pairs=100, random_state=0).fit(X, y)
+
+
+def test_more_directions_than_one_are_searched_for_their_step():
+    X, y = some_data(40, 4, 4)
+    chosen = BoostedKernel(RBF(), n_rounds=3).fit(X, y)
+    assert chosen.kernel_ == BoostedKernel(RBF(), n_rounds=3, step="search").fit(X, y).kernel_
+    alone = BoostedKernel(RBF(), n_rounds=3, n_directions=1).fit(X, y)
+    assert (
+        alone.kernel_ == BoostedKernel(RBF(), n_rounds=3, n_directions=1, step="normalized").fit(X, y).kernel_
+    )

@@ -79,9 +79,8 @@ def test_a_constant_column_has_one_bin():
     np.testing.assert_array_equal(bin_value, 2.5)
 
 
-@pytest.mark.parametrize("decimals", [1, 9])
-def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_without(rng, decimals):
-    X = np.round(rng.normal(size=(1000, 3)), decimals)
+def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_without(rng):
+    X = np.round(rng.normal(size=(1000, 3)), 2)
     K, part, r = -cdist(X, X, "cityblock"), part_of(X, np.arange(1000)), rng.normal(size=1000)
     diagonal = float(np.mean(-K))
     for ridge, coarse in ((np.full(1000, 100.0), False), (rng.uniform(1e-3, 1e-2, size=1000), True)):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer.losses import LOSSES
 from mercer.solvers.eigen import Coordinates, Expansions
-from mercer.solvers.kernel_boosting import boost_kernel, choose_step
+from mercer.solvers.kernel_boosting import boost_kernel, bound_step, search_step
 from mercer.solvers.pair_table import AllPairs, Balance
 from reference import PAIR_LOSSES, boost, signs
 
@@ -33,7 +33,7 @@ def gram_of(K, rounds):
 @pytest.mark.parametrize("ratio", [0.999, 0.5, 1e-3])
 def test_the_step_minimises_its_bound(right, ratio):
     wrong = ratio * right
-    alpha = choose_step(right, wrong, 10**6)
+    alpha = bound_step(right, wrong, 10**6)
 
     def bound(a):
         return right * np.exp(-a) + wrong * np.exp(a)
@@ -44,9 +44,9 @@ def test_the_step_minimises_its_bound(right, ratio):
 
 
 def test_where_nothing_is_wrong_the_share_of_one_pair_is():
-    assert_allclose(choose_step(3.0, 0.0, 100), np.log(100) / 2)
-    assert_allclose(choose_step(3.0, 1e-30, 100), np.log(100) / 2)
-    assert_allclose(choose_step(3.0, -1e-17, 100), np.log(100) / 2)  # rounding errors of a difference
+    assert_allclose(bound_step(3.0, 0.0, 100), np.log(100) / 2)
+    assert_allclose(bound_step(3.0, 1e-30, 100), np.log(100) / 2)
+    assert_allclose(bound_step(3.0, -1e-17, 100), np.log(100) / 2)  # rounding errors of a difference
 
 
 @EACH_LOSS
@@ -54,12 +54,13 @@ def test_where_nothing_is_wrong_the_share_of_one_pair_is():
 @pytest.mark.parametrize(("n_classes", "n_directions"), [(2, 1), (4, 1), (4, 3)])
 def test_it_is_figure_1_with_dense_eigenvectors(rng, loss, normalize, n_classes, n_directions):
     K, label = problem(rng, n_classes=n_classes)
-    options = {"n_rounds": 8, "normalize": normalize, "n_directions": n_directions}
+    options = {"n_rounds": 8, "n_directions": n_directions}
+    step = "normalized" if normalize else "literal"
     balance = Balance(1.7, 0.6)
-    rounds, table = fit(K, label, loss, balance, **options)
+    rounds, table = fit(K, label, loss, balance, step=step, **options)
     S = signs(label)
     D_0 = np.where(S > 0, balance.similar, balance.dissimilar)
-    coef, alphas, losses = boost(K, K, S, loss=loss, D_0=D_0, **options)
+    coef, alphas, losses = boost(K, K, S, loss=loss, D_0=D_0, normalize=normalize, **options)
     expected = K @ coef @ coef.T @ K
     assert_allclose(gram_of(K, rounds), expected, atol=1e-8 * np.abs(expected).max())
     assert_allclose([r.alpha for r in rounds], alphas, rtol=1e-7)
@@ -130,4 +131,33 @@ def test_a_loss_that_overflows_is_no_result(rng):
     K, label = problem(rng, n_rows=18)
     label[0] = 1 - label[0]
     with pytest.raises(ValueError, match=r"the loss overflows.* Normalize the step, or scale"):
-        fit(1e5 * K, label, "exp", n_rounds=30, normalize=False)
+        fit(1e5 * K, label, "exp", n_rounds=30, step="literal")
+
+
+@EACH_LOSS
+def test_a_search_ends_about_where_the_loss_is_least(rng, loss):
+    _, label = problem(rng, n_rows=40, n_classes=4)
+    G = 0.3 * rng.normal(size=(40, 2)) + np.eye(4)[label][:, :2]
+    S = signs(label)
+
+    def mean_loss(t):
+        return PAIR_LOSSES[loss](S * t * (G @ G.T)).mean()
+
+    table = AllPairs(label, Balance(), LOSSES[loss])
+    right, wrong = table.weigh(G)
+    alpha = search_step(table, G, 1e-6, right - wrong)
+    tenth = abs(mean_loss(1e-6) - mean_loss(0.0)) / 1e-6 / 10
+    for nearby in (0.9, 1.1):  # the loss is convex, and this flat where the search ends
+        assert mean_loss(alpha) < mean_loss(nearby * alpha) + 0.1 * alpha * tenth
+    assert mean_loss(alpha) < mean_loss(0.5 * alpha)
+    assert mean_loss(alpha) < mean_loss(2 * alpha)
+
+
+@EACH_LOSS
+def test_searched_steps_lower_the_loss_more_than_the_bounds_steps(rng, loss):
+    K, label = problem(rng, n_rows=40, n_classes=4)
+    searched, _ = fit(K, label, loss, n_rounds=5, n_directions=3, step="search")
+    bounded, _ = fit(K, label, loss, n_rounds=5, n_directions=3)
+    assert searched[0].alpha > bounded[0].alpha
+    assert searched[0].loss < bounded[0].loss
+    assert np.all(np.diff([r.loss for r in searched]) < 0)

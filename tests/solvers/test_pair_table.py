@@ -26,6 +26,11 @@ class Dense:
     def D(self):
         return self.D_0 * -slope(PAIR_LOSSES[self.loss], self.S * self.K)
 
+    def shifted(self, K_t):
+        other = Dense(self.S, self.D_0, self.loss)
+        other.K = self.K + K_t
+        return other
+
     def mean_loss(self):
         return np.sum(self.D_0 * PAIR_LOSSES[self.loss](self.S * self.K)) / self.D_0.sum()
 
@@ -62,6 +67,9 @@ def assert_same(table, dense, rng):
     assert_allclose(table.weigh(G), dense.weigh(G @ G.T), rtol=1e-7)
     assert_allclose(table.loss, dense.mean_loss(), rtol=1e-12)
     assert_allclose(table.mass, dense.D.sum(), rtol=1e-8)
+    for t in (0.0, 0.3):
+        along = dense.shifted(t * G @ G.T)
+        assert_allclose(table.slope(G, t), -np.sum(along.D * along.S * (G @ G.T)), rtol=1e-6)
 
 
 @EACH_LOSS

@@ -3,5 +3,7 @@
 from .adaboost import AdaBoostPerceptron, AdaBoostStump
 from .kernel_perceptron import KernelPerceptron
 from .perceptron import PerceptronRCD
+from .rca import RCA
+from .xing import XingMetric
 
-__all__ = ["AdaBoostPerceptron", "AdaBoostStump", "KernelPerceptron", "PerceptronRCD"]
+__all__ = ["RCA", "AdaBoostPerceptron", "AdaBoostStump", "KernelPerceptron", "PerceptronRCD", "XingMetric"]

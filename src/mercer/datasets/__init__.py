@@ -2,6 +2,18 @@
 
 from .breiman import PROBLEMS, log_ratio, ringnorm, threenorm, twonorm
 from .crammer import slanted
+from .kwok import one_relevant
 from .real import Dataset, load, names
 
-__all__ = ["PROBLEMS", "Dataset", "load", "log_ratio", "names", "ringnorm", "slanted", "threenorm", "twonorm"]
+__all__ = [
+    "PROBLEMS",
+    "Dataset",
+    "load",
+    "log_ratio",
+    "names",
+    "one_relevant",
+    "ringnorm",
+    "slanted",
+    "threenorm",
+    "twonorm",
+]

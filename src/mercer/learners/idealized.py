@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.base_kernel import Frame, check_base, frame_rows
-from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs
+from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs, distances
 from mercer.memory import check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.solvers.differences import Differences
@@ -162,15 +162,16 @@ class IdealizedKernel(KernelLearner):
         self._check_parameters()
         X = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         frame = frame_rows(X, self.base, self.max_rank)
-        chosen = self._choose(known, frame.coordinates)
-        differences = Differences(frame.coordinates, *chosen.rows.T)
-        scale = float(np.sqrt(np.mean(differences.measure(np.eye(frame.coordinates.shape[1])))))
-        if not 0.0 < scale < np.inf:
+        Z = _centre(frame.coordinates)
+        chosen = self._choose(known, Z)
+        scale = float(np.sqrt(np.mean(distances(Z, chosen.rows) ** 2)))
+        if scale == 0.0:
             raise ValueError(
-                "all chosen pairs have distance zero: the base kernel does not tell the rows apart"
+                "all chosen pairs have distance zero: take another base kernel, or more pairs (increase "
+                "n_neighbors and radius, or set them to None)"
             )
         problem = PairProblem(
-            Differences(frame.coordinates / scale, *chosen.rows.T),
+            Differences(Z / scale, *chosen.rows.T),
             chosen.dissimilar,
             C_similar=float(self.C_similar),
             C_dissimilar=float(self.C_dissimilar),
@@ -190,7 +191,10 @@ class IdealizedKernel(KernelLearner):
         check_base(self.base)
         for name in ("C_similar", "C_dissimilar", "tol"):
             check_positive(getattr(self, name), name)
-        if not isinstance(self.nu, Real) or not 0.0 <= self.nu < 1.0:
+        for name in ("C_similar", "C_dissimilar"):
+            if not 1e-30 <= getattr(self, name) <= 1e30:  # squares of it are computed
+                raise ValueError(f"{name} must be between 1e-30 and 1e30, got {getattr(self, name)!r}.")
+        if not isinstance(self.nu, Real) or not 0.0 <= self.nu <= 1.0 - 1e-9:
             raise ValueError(f"nu must be a number in [0, 1), got {self.nu!r}.")
         if self.n_neighbors is not None:
             check_count(self.n_neighbors, "n_neighbors")
@@ -221,17 +225,17 @@ class IdealizedKernel(KernelLearner):
         return chosen
 
     def _warn(self, solution: PairSolution) -> None:
-        if solution.gap > self.tol * abs(solution.dual):
+        if not solution.gap <= self.tol * abs(solution.dual):
             warnings.warn(
-                f"stopped after {solution.n_iter} steps at a duality gap of "
-                f"{solution.gap:.1e}: increase max_iter or tol",
+                f"stopped after {solution.n_iter} steps at a duality gap of {solution.gap:.1e}: increase "
+                "max_iter or tol, or lower the prices C_similar and C_dissimilar",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         if solution.gamma <= 1e-6:  # in units of the pairs' mean squared distance
             warnings.warn(
                 "γ is zero: at these prices it does not pay to move dissimilar pairs apart, and the kernel "
-                "hardly differs from the base kernel. Increase C_dissimilar, or decrease C_similar",
+                "may be no better than the base kernel. Increase C_dissimilar or nu, or decrease C_similar",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -241,7 +245,7 @@ class IdealizedKernel(KernelLearner):
         kept = values > 1e-12 * max(values[-1], 0.0)
         A = V[:, kept][:, ::-1] * np.sqrt(values[kept][::-1])
         self.kernel_ = Projected(frame.expand(A), frame.base, frame.landmarks)
-        self.clipped_ = float(-np.minimum(values, 0.0).sum() / np.abs(values).sum())
+        self.clipped_ = float(np.maximum(-values, 0.0).sum() / np.abs(values).sum())
         if self.psd == "exact":
             self.clipped_ = 0.0
         self.gamma_ = solution.gamma * scale**2
@@ -251,3 +255,19 @@ class IdealizedKernel(KernelLearner):
         self.error_pairs_ = chosen.rows[solution.at_bound == 1]
         self.objective_, self.gap_ = solution.primal, solution.gap
         self.n_iter_ = solution.n_iter
+
+
+def _centre(Z: Array) -> Array:
+    """Shift the rows to their median: only differences count, and far from zero those are rounding errors."""
+    centre = np.median(Z, axis=0)
+    with np.errstate(over="ignore"):
+        spread, size = float(np.max(np.abs(Z - centre), initial=0.0)), float(np.max(np.abs(Z), initial=0.0))
+    if spread <= 8 * np.finfo(np.float64).eps * size:
+        raise ValueError(
+            "all rows are the same for the base kernel: it does not tell them apart. Take another one"
+        )
+    if not 1e-140 < spread < 1e140:
+        raise ValueError(
+            f"squares of distances of {spread:.1g} are too small or too large for numbers: rescale X"
+        )
+    return Z - centre

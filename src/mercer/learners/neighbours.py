@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import gen_batches
 
 from mercer.pairs import Pairs
 
@@ -50,9 +49,13 @@ def choose_from_pairs(
     similar, dissimilar = pairs.similar, pairs.dissimilar
     similar = similar[similar[:, 0] != similar[:, 1]]
     guessed = len(dissimilar) == 0
+    if guessed and len(similar) == 0:
+        raise ValueError(
+            "each pair is of a row with itself, which says nothing: list pairs of different rows"
+        )
     if guessed:
         dissimilar = guess_dissimilar(len(Z), similar, rng)
-    limit = _radius_of(radius, lambda: _distances(Z, np.concatenate([similar, dissimilar])))
+    limit = _radius_of(radius, lambda: distances(Z, np.concatenate([similar, dissimilar])))
     # of guesses, the nearest would be the wrong ones: they are taken as they come
     unlike = dissimilar if guessed else _thin(Z, dissimilar, n_neighbors, limit)
     return _collect([(_thin(Z, similar, n_neighbors, limit), False), (unlike, True)])
@@ -79,14 +82,15 @@ def _nearest(Z: Array, own: Index, others: Index, m: int, limit: float) -> Index
     if wanted < 1:
         return np.empty((0, 2), dtype=np.intp)
     search = NearestNeighbors(n_neighbors=wanted).fit(Z[others])
-    distance, found = search.kneighbors() if same else search.kneighbors(Z[own])
+    found = search.kneighbors(None if same else Z[own], return_distance=False)
     pairs = np.column_stack([np.repeat(own, wanted), others[found.ravel()]])
-    return pairs[distance.ravel() <= limit]
+    # a distance that is the median itself must not be lost by another way to round it
+    return pairs[distances(Z, pairs) <= limit]
 
 
 def _thin(Z: Array, listed: Index, m: int | None, limit: float) -> Index:
     """Keep a pair if it is among the m nearest of its kind for one of its rows, and near enough."""
-    distance = _distances(Z, listed)
+    distance = distances(Z, listed)
     if m is not None:
         near = _rank_for_rows(listed, distance) < m
         listed, distance = listed[near], distance[near]
@@ -104,23 +108,26 @@ def _rank_for_rows(listed: Index, distance: Array) -> Index:
     return best
 
 
-def _radius_of(radius: Any, distances: Callable[[], Array]) -> float:
+def _radius_of(radius: Any, all_distances: Callable[[], Array]) -> float:
     if radius is None:
         return np.inf
-    return float(np.median(distances())) if isinstance(radius, str) else float(radius)
+    return float(np.median(all_distances())) if isinstance(radius, str) else float(radius)
 
 
 def _some_distances(Z: Array, rng: RandomState) -> Array:
     n = len(Z)
     if n * (n - 1) // 2 <= PAIRS_FOR_MEDIAN:
-        return _distances(Z, np.column_stack(np.triu_indices(n, k=1)))
+        return distances(Z, np.column_stack(np.triu_indices(n, k=1)))
     first = rng.randint(n, size=PAIRS_FOR_MEDIAN)
-    return _distances(Z, np.column_stack([first, (first + rng.randint(1, n, size=PAIRS_FOR_MEDIAN)) % n]))
+    return distances(Z, np.column_stack([first, (first + rng.randint(1, n, size=PAIRS_FOR_MEDIAN)) % n]))
 
 
-def _distances(Z: Array, rows: Index) -> Array:
+def distances(Z: Array, rows: Index) -> Array:
+    """Return the distance of each pair of rows."""
     distance = np.empty(len(rows))
-    for part in gen_batches(len(rows), max(1, CELLS_AT_A_TIME // Z.shape[1])):
+    step = max(1, CELLS_AT_A_TIME // Z.shape[1])
+    for begin in range(0, len(rows), step):
+        part = slice(begin, begin + step)
         distance[part] = np.linalg.norm(Z[rows[part, 0]] - Z[rows[part, 1]], axis=1)
     return distance
 

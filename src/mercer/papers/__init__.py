@@ -3,7 +3,15 @@
 A paper is a file that builds `Table` and `Figure` values; it joins the others by one line below.
 """
 
-from . import cks02_digits, cks02_synthetic, cks02_usps, ll05, ll05_figure2
+from . import (
+    cks02_digits,
+    cks02_synthetic,
+    cks02_usps,
+    kt03_classification,
+    kt03_clustering,
+    ll05,
+    ll05_figure2,
+)
 from .experiment import Figure, Method, Picture, Split, Table
 
 _ITEMS: tuple[Table | Figure, ...] = (
@@ -12,6 +20,9 @@ _ITEMS: tuple[Table | Figure, ...] = (
     cks02_synthetic.TABLE,
     cks02_usps.TABLE,
     cks02_digits.TABLE,
+    *kt03_classification.TABLES,
+    kt03_clustering.TABLE,
+    kt03_clustering.FIGURE,
 )
 CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in _ITEMS}
 

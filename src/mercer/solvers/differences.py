@@ -12,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
 from scipy.sparse import csr_array
+from sklearn.utils import gen_batches
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 CELLS_AT_A_TIME = 2**22  # of the products of coordinates, while their second moments are added up
-DOUBTS = (0.0, 1e-14, 1e-12, 1e-10)  # added to a unit diagonal until rounding errors are no obstacle
+DOUBTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # added to a unit diagonal until rounding errors are no obstacle
 
 
 class Differences(NamedTuple):
@@ -77,56 +79,81 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     H = Z Zᵀ, a row of Z holding the products of the entries of u in the projection's basis. With fewer
     columns than rows, the inverse comes from the columns (Woodbury), and Z itself is never kept.
     """
-    a, b = np.triu_indices(len(projection.G))
-    scale = np.sqrt(projection.share[a, b] * np.where(a == b, 1.0, 2.0))
-    a, b, scale = a[scale > 0], b[scale > 0], scale[scale > 0]
-    if len(a) >= len(weight):
-        return _factor_by_pairs(pairs, projection, weight, (a, b, scale))
-    inner = np.eye(len(a))
-    step = max(1, CELLS_AT_A_TIME // max(len(a), 1))
-    for begin in range(0, len(weight), step):
-        part = slice(begin, begin + step)
-        u = pairs.rows(part) @ projection.basis
-        Z = u[:, a] * u[:, b] * (scale / np.sqrt(weight[part])[:, None])
-        inner += Z.T @ Z
+    products = _Products.of(projection)
+    if not len(products.scale):  # nothing of the matrix is positive, nor will be after a small change
+        return lambda b: b / weight
+    return (_factor_by_columns if len(products.scale) < len(weight) else _factor_by_pairs)(
+        pairs, projection.basis, products, weight
+    )
+
+
+class _Products(NamedTuple):
+    """Which products u_a u_b, a ≤ b, of coordinates in the projection's basis count, and how much."""
+
+    a: Index
+    b: Index
+    scale: Array
+
+    @classmethod
+    def of(cls, projection: Projection) -> "_Products":
+        # eigenvalues ascend: a product counts if the larger one of its two, that of b, is positive
+        first = len(projection.G) - int(np.count_nonzero(np.diag(projection.share)))
+        b, a = np.tril_indices(len(projection.G))
+        b, a = b[b >= first], a[b >= first]
+        return cls(a, b, np.sqrt(projection.share[a, b] * np.where(a == b, 1.0, 2.0)))
+
+    def of_rows(self, u: Array) -> Array:
+        """Return the products, not scaled, one row for each row of u."""
+        out, end = np.empty((len(u), len(self.scale))), 0
+        for b in np.unique(self.b):  # slices of u are much faster than u[:, a] * u[:, b]
+            begin, end = end, end + b + 1
+            np.multiply(u[:, : b + 1], u[:, b : b + 1], out=out[:, begin:end])
+        return out
+
+
+def _factor_by_columns(
+    pairs: Differences, V: Array, products: _Products, weight: Array
+) -> Callable[[Array], Array]:
+    a, b, scale = products
+    inner = np.zeros((len(a), len(a)), order="F")
+    root = weight**-0.25  # of which a product has two
+    for part in gen_batches(len(weight), max(1, CELLS_AT_A_TIME // max(len(a), 1))):
+        Z = products.of_rows((pairs.rows(part) @ V) * root[part, None])
+        inner = dsyrk(1.0, Z.T, beta=1.0, c=inner, lower=1, overwrite_c=1)
+    inner *= scale[:, None] * scale
+    inner[np.diag_indices(len(a))] += 1.0
     invert = _invert(inner)
-    V, r = projection.basis, len(projection.G)
 
     def solve(rhs: Array) -> Array:
         x = rhs / weight
-        moments = V.T @ pairs.combine(x) @ V
-        v = invert(moments[a, b] * scale)
-        H = np.zeros((r, r))
-        H[a, b] += 0.5 * v * scale
-        H[b, a] += 0.5 * v * scale
-        return x - pairs.measure(V @ H @ V.T) / weight
+        v = invert((V.T @ pairs.combine(x) @ V)[a, b] * scale) * scale
+        H = np.zeros((len(V), len(V)))
+        H[a, b] = v
+        return x - pairs.measure(V @ ((H + H.T) / 2) @ V.T) / weight
 
     return solve
 
 
 def _factor_by_pairs(
-    pairs: Differences, projection: Projection, weight: Array, columns: tuple[Index, Index, Array]
+    pairs: Differences, V: Array, products: _Products, weight: Array
 ) -> Callable[[Array], Array]:
-    a, b, scale = columns
-    u = pairs.rows(slice(None)) @ projection.basis
-    outer = np.diag(weight)
-    step = max(1, CELLS_AT_A_TIME // len(weight))
-    for begin in range(0, len(a), step):
-        part = slice(begin, begin + step)
+    a, b, scale = products
+    u = np.asfortranarray(pairs.rows(slice(None)) @ V)
+    outer = np.asfortranarray(np.diag(weight))
+    for part in gen_batches(len(a), max(1, CELLS_AT_A_TIME // len(weight))):
         Z = u[:, a[part]] * u[:, b[part]] * scale[part]
-        outer += Z @ Z.T
+        outer = dsyrk(1.0, Z, beta=1.0, c=outer, lower=1, overwrite_c=1)
     return _invert(outer)
 
 
 def _invert(A: Array) -> Callable[[Array], Array]:
-    """Return the function that solves A x = b for a positive definite A, up to rounding."""
+    """Return the function that solves A x = b for a positive definite A, of which the lower half is given."""
     size = 1 / np.sqrt(np.diag(A))  # features of very different scales make a diagonal of many magnitudes
     A *= size[:, None] * size
     for doubt in DOUBTS:
-        A[np.diag_indices(len(A))] += doubt
         try:
-            factor = cho_factor(A, check_finite=False)
-            break
+            factor = cho_factor(A + doubt * np.eye(len(A)) if doubt else A, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
-    return lambda b: size * cho_solve(factor, size * b, check_finite=False)
+        return lambda b: size * cho_solve(factor, size * b, check_finite=False)
+    raise np.linalg.LinAlgError("the Newton system is not positive definite, by more than rounding errors")

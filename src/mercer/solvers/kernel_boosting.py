@@ -17,6 +17,7 @@ from mercer.solvers.pair_table import PairTable
 Array = NDArray[np.float64]
 
 FRESH = 0.1  # the share of a random direction in where a search starts
+SLOPE_TOL = 0.1  # a search ends where the loss falls or grows ten times more slowly than it fell at first
 LEAST_EDGE = 1e-10  # a score below this share of what it could be is rounding
 
 
@@ -34,7 +35,7 @@ def boost_kernel(
     *,
     n_rounds: int,
     n_directions: int = 1,
-    normalize: bool = True,
+    step: str = "normalized",
     progress: Callable[[int], Any] | None = None,
 ) -> list[Round]:
     """Add kernels to the table, one each round, until none has a positive score.
@@ -49,9 +50,8 @@ def boost_kernel(
         At most so many kernels.
     n_directions : int, default=1
         The rank of each kernel: so many best directions, as one block.
-    normalize : bool, default=True
-        Divide each kernel by its largest value before the step, and so its α afterwards: the step presumes
-        values in [−1, 1].
+    step : {"normalized", "literal", "search"}, default="normalized"
+        How α is found, see `choose_step`.
     progress : callable, optional
         Called after each round with its number; if it returns true, that was the last one.
 
@@ -70,9 +70,7 @@ def boost_kernel(
         if not np.any(good):
             break
         u, G = best.u[:, good], best.values[:, good]
-        alpha = choose_step(*table.weigh(G), table.n_pairs)
-        if normalize:
-            alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
+        alpha = choose_step(table, G, step)
         table.add(np.sqrt(alpha) * G)
         if not np.isfinite(table.loss):
             raise ValueError(
@@ -86,13 +84,51 @@ def boost_kernel(
     return rounds
 
 
-def choose_step(right: float, wrong: float, n_pairs: int) -> float:
+def choose_step(table: PairTable, G: Array, step: str) -> float:
+    """Return α for the kernel G Gᵀ.
+
+    - "literal": as printed, by `bound_step`, which presumes values in [−1, 1].
+    - "normalized": the kernel is divided by its largest value before, and so is its α afterwards.
+    - "search": from there on to where the loss itself is least. The bound counts a pair as if the kernel were
+      0 or ±1 there; where it is mostly small, as with many classes, the bound's steps are much too short.
+    """
+    right, wrong = table.weigh(G)
+    alpha = bound_step(right, wrong, table.n_pairs)
+    if step == "literal":
+        return alpha
+    alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
+    if step == "normalized" or wrong <= right / table.n_pairs:
+        return alpha
+    return search_step(table, G, alpha, right - wrong)
+
+
+def bound_step(right: float, wrong: float, n_pairs: int) -> float:
     r"""Return :math:`\alpha_t = \tfrac12 \ln(W^+ / W^-)` [CKS02, Fig. 1].
 
     It minimises :math:`W^+ e^{-\alpha} + W^- e^{\alpha}`, a bound on the loss for |K_t| ≤ 1. Where no pair is
     wrong that would be infinite: then a share of one pair counts as wrong.
     """
     return 0.5 * float(np.log(right / max(wrong, right / n_pairs)))
+
+
+def search_step(table: PairTable, G: Array, alpha: float, gain: float) -> float:
+    """Return about where the loss is least along G Gᵀ, from an α at which it still falls.
+
+    `gain` is how fast the loss falls at zero.
+    """
+    left, left_slope = 0.0, -gain
+    right, right_slope = 3 * alpha, table.slope(G, 3 * alpha)
+    while right_slope < -SLOPE_TOL * gain:  # the loss is convex, and grows in the end if a pair is wrong
+        left, left_slope = right, right_slope
+        right, right_slope = 3 * right, table.slope(G, 3 * right)
+    while right_slope > SLOPE_TOL * gain:
+        middle = left + (right - left) * min(max(left_slope / (left_slope - right_slope), 0.1), 0.9)
+        slope = table.slope(G, middle)
+        if slope < -SLOPE_TOL * gain:
+            left, left_slope = middle, slope
+        else:
+            right, right_slope = middle, slope
+    return right
 
 
 def _near(u: Array, fresh: Array) -> Array:

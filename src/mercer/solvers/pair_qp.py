@@ -30,6 +30,7 @@ from mercer.solvers.differences import Differences, Projection, factor_hessian
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+ENOUGH = 0.1  # of the gap that is asked for is aimed at, not less: smaller slacks only add rounding errors
 TO_BOUNDARY = 0.995  # the share of the way to the boundary that a step may go
 PATIENCE = 12  # steps without a clearly smaller duality gap, after which only rounding errors are left
 
@@ -124,7 +125,11 @@ def solve_pair_qp(
     point = _start(problem, constraints, distance)
     best, improved = _judge(problem, constraints, point, distance), 0
     for n_iter in range(1, max_iter + 1):
-        c, z = _advance(problem, constraints, point)
+        try:
+            with np.errstate(all="ignore"):  # near the end, a slack may be rounded to zero
+                c, z = _advance(problem, constraints, point, ENOUGH * tol * abs(best.dual))
+        except np.linalg.LinAlgError:
+            break
         if not (np.all(np.isfinite(c)) and np.all(np.isfinite(z))):
             break
         point = _evaluate(problem, c, z, distance)
@@ -139,12 +144,17 @@ def solve_pair_qp(
 
 
 def _start(problem: PairProblem, constraints: _Constraints, distance: Array) -> _Point:
-    """Start in the middle of what is allowed, with multipliers of the size of the gradient."""
+    """Start in the middle of what is allowed, with multipliers of the size of the gradient.
+
+    All products of slacks and multipliers are the same: from elsewhere, prices that differ by a factor of a
+    million make the first twenty steps very short.
+    """
     share = np.where(problem.dissimilar, 0.5 * (1 + problem.nu), 0.5)
     c = constraints.lower + share * (constraints.upper - constraints.lower)
     point = _evaluate(problem, c, np.empty(0), distance)
     size = max(float(np.mean(np.abs(point.excess))), 1.0)
-    return point._replace(z=np.full(2 * len(c) + 1, size))
+    slack = constraints.slacks(c)
+    return point._replace(z=size * np.exp(np.mean(np.log(slack))) / slack)
 
 
 def _evaluate(problem: PairProblem, c: Array, z: Array, distance: Array) -> _Point:
@@ -153,8 +163,10 @@ def _evaluate(problem: PairProblem, c: Array, z: Array, distance: Array) -> _Poi
     return _Point(c, z, matrix, projection, problem.pairs.measure(projection.G) - distance)
 
 
-def _advance(problem: PairProblem, constraints: _Constraints, point: _Point) -> tuple[Array, Array]:
-    """Make one Newton step on the optimality conditions, by Mehrotra's predictor and corrector."""
+def _advance(
+    problem: PairProblem, constraints: _Constraints, point: _Point, gap: float
+) -> tuple[Array, Array]:
+    """Make one Newton step towards a smaller gap, but this one, by Mehrotra's predictor and corrector."""
     D, z, n = constraints.D, point.z, len(point.c)
     s = constraints.slacks(point.c)
     ratio = z / s
@@ -172,7 +184,7 @@ def _advance(problem: PairProblem, constraints: _Constraints, point: _Point) -> 
     _, ds, dz = direct(np.zeros(len(s)))
     t = _longest(s, ds, z, dz)
     mu, reached = s @ z / len(s), (s + t * ds) @ (z + t * dz) / len(s)
-    dc, ds, dz = direct(mu * (reached / mu) ** 3 - ds * dz)
+    dc, ds, dz = direct(max(mu * (reached / mu) ** 3, gap / len(s)) - ds * dz)
     t = TO_BOUNDARY * _longest(s, ds, z, dz)
     return point.c + t * dc, z + t * dz
 

@@ -1,8 +1,8 @@
 r"""The pairs that a kernel is boosted on: weights D, signs S, kernel values K, B = D ∘ S [CKS02, Fig. 1].
 
-:math:`S_{ij}` is +1 for similar rows and −1 for others. Boosting asks three things of a table: the product
-B v, how much weight a new kernel has on either side, and to add it. A new kernel comes as the features G of
-the rows, :math:`K_t = G G^\top`.
+:math:`S_{ij}` is +1 for similar rows and −1 for others. Boosting asks of a table the product B v, how much
+weight a new kernel has on either side, how the loss falls along it, and to add it. A new kernel comes as the
+features G of the rows, :math:`K_t = G G^\top`.
 
 - `AllPairs` hold every ordered pair (i, j), i = j included, of labelled rows: O(m²) memory and time.
 - `ListedPairs` hold some pairs, i ≤ j, with a weight each: O(number of pairs).
@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
-from mercer.losses import Loss, exp_value
+from mercer.losses import Loss, exp_value, log_weight
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -42,6 +42,9 @@ class PairTable(Protocol):
 
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return the weights W⁺ and W⁻ of the pairs that G Gᵀ has right and wrong, times its size there."""
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss, up to a positive factor, where t G Gᵀ is added."""
 
     def add(self, G: Array) -> None:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
@@ -75,6 +78,10 @@ class AllPairs:
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return W⁺ and W⁻."""
         return _weigh_all(self._B, self._ordered(G))
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss along G Gᵀ."""
+        return _slope_of_all(self._K, self._ordered(G), self._start, self._balance, self._exponential, t)
 
     def add(self, G: Array) -> None:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
@@ -111,6 +118,12 @@ class ListedPairs:
         """Return W⁺ and W⁻."""
         gain = self._twice * self._B * self._evaluate(G)
         return float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss along G Gᵀ."""
+        k = self._evaluate(G)
+        weight = self._twice * self._weight * self._loss.weight(self._sign * (self._K + t * k))
+        return -float(weight @ (self._sign * k))
 
     def add(self, G: Array) -> None:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
@@ -186,6 +199,34 @@ def _reweigh(K: Array, B: Array, sign: float, weight: float, exponential: bool) 
             loss += np.log(product)
             product = 1.0
     return loss + np.log(product), mass
+
+
+@njit(cache=True, nogil=True)
+def _slope_of_all(
+    K: Array, G: Array, start: Index, balance: tuple[float, float], exponential: bool, t: float
+) -> float:
+    """Return −Σ D S ∘ G Gᵀ over all ordered pairs, with the weights D at K + t G Gᵀ."""
+    total = 0.0
+    k = np.empty(len(K))
+    for i in range(len(K)):
+        _row_of_product(G, i, k)
+        others, own = slice(0, start[i]), slice(start[i], i)
+        total += 2 * balance[1] * _slope_of_kind(K[i, others], k[others], -1.0, exponential, t)
+        total += 2 * balance[0] * _slope_of_kind(K[i, own], k[own], 1.0, exponential, t)
+        total += balance[0] * _slope_of_kind(K[i, i : i + 1], k[i : i + 1], 1.0, exponential, t)
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _slope_of_kind(K: Array, k: Array, sign: float, exponential: bool, t: float) -> float:
+    total = 0.0
+    if exponential:
+        for j in range(len(K)):
+            total += exp_value(sign * (K[j] + t * k[j])) * k[j]
+    else:
+        for j in range(len(K)):
+            total += log_weight(sign * (K[j] + t * k[j])) * k[j]
+    return -sign * total
 
 
 @njit(cache=True, nogil=True, fastmath=True)

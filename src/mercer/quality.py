@@ -1,0 +1,97 @@
+"""How good a kernel or a metric is: alignment, the AUC of pairs, and agreement of clusterings."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import rand_score, roc_auc_score
+from sklearn.utils import column_or_1d
+
+Array = NDArray[np.float64]
+
+
+def alignment(K1: Any, K2: Any) -> float:
+    r"""Return the alignment of two Gram matrices of the same rows [KT03, Section 2; also OSW02, HBW06].
+
+    .. math:: A(K_1, K_2) = \frac{\langle K_1, K_2 \rangle}{\|K_1\| \, \|K_2\|},
+
+    the cosine of the angle between them as vectors: 1 if one is a positive multiple of the other, and at
+    least 0 if both are positive semi-definite. The matrices are not centred. O(n²).
+
+    Parameters
+    ----------
+    K1, K2 : array of shape (n, n)
+        Gram matrices, neither of them zero; `ideal_kernel` gives the one of the labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.quality import alignment, ideal_kernel
+    >>> ideal = ideal_kernel(["a", "a", "b"])
+    >>> round(alignment(np.eye(3), ideal), 3), round(alignment(2 * ideal, ideal), 3)
+    (0.775, 1.0)
+    """
+    first, second = np.asarray(K1, dtype=np.float64), np.asarray(K2, dtype=np.float64)
+    if first.shape != second.shape:
+        raise ValueError(
+            f"the matrices must be of one shape, of the same rows, not {first.shape} and {second.shape}"
+        )
+    lengths = [np.abs(K).max(initial=0.0) for K in (first, second)]
+    if not all(0.0 < length < np.inf for length in lengths):
+        raise ValueError("a matrix that is zero, or not finite, has no alignment")
+    # scaled first, so that the squares of very small or large entries are numbers still
+    first, second = first / lengths[0], second / lengths[1]
+    return float(np.vdot(first, second) / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+def ideal_kernel(y: Any) -> Array:
+    """Return the Gram matrix of the ideal kernel [KT03, (1)]: 1 for rows of one class, 0 for others.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The classes, of any type.
+    """
+    label = column_or_1d(y)
+    ideal: Array = (label[:, None] == label[None, :]).astype(np.float64)
+    return ideal
+
+
+def pair_auc(similarity: Any, similar: Any) -> float:
+    """Return the area under the ROC curve of a similarity that is to tell similar pairs from dissimilar ones.
+
+    It is the probability that a similar pair has a larger similarity than a dissimilar one, ties counting
+    half: 1 if all similar pairs come first, 1/2 by chance.
+
+    Parameters
+    ----------
+    similarity : array-like of shape (n_pairs,)
+        The larger, the more alike: kernel values, or distances with a minus sign.
+    similar : array-like of shape (n_pairs,)
+        Whether the pair is similar, true or false; both must occur.
+
+    Examples
+    --------
+    >>> from mercer.quality import pair_auc
+    >>> pair_auc([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
+    0.75
+    """
+    is_similar = column_or_1d(similar).astype(bool)
+    if is_similar.all() or not is_similar.any():
+        raise ValueError("there must be similar and dissimilar pairs, but all are of one kind")
+    return float(roc_auc_score(is_similar, column_or_1d(similarity)))
+
+
+def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
+    """Return the share of pairs of rows on which two clusterings agree [KT03, footnote 9].
+
+    They agree on a pair if it is together in both, or apart in both. This is the Rand index,
+    `sklearn.metrics.rand_score`. With k clusters of one size, unrelated ones agree on 1 − 2/k + 2/k² of the
+    pairs: half of them for two clusters.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        The clusters of the rows; their names do not matter.
+    """
+    return float(rand_score(y_true, y_pred))
