@@ -19,7 +19,7 @@ from .store import Result
 
 KEY, ROW, NAME = "cks02-digits", "usps", "Learned"
 N_TRAIN, N_REPEATS = 3000, 5
-ROUNDS = (30, 100, 300)
+ROUNDS = (30, 60, 100)
 
 
 def draw(row: str, seed: int) -> Split:

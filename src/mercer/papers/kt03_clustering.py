@@ -1,12 +1,12 @@
 """Table 3 and Figure 1 of [KT03]: k-means, and kernel matrices, in metrics learned from similar pairs.
 
-A metric is learned from pairs S of similar rows (and D, which the paper does not define; ``rest`` has what is not
-in S), then k-means clusters all rows. What the paper leaves open is settled in `kt03_data` and `kt03_learning`,
-and here:
+A metric is learned from pairs S of similar rows (and D, which the paper does not define; ``rest`` has what is
+not in S), then k-means clusters all rows. What the paper leaves open is settled in `kt03_data` and
+`kt03_learning`, and here:
 
-- The start of k-means. From the means of the true classes, its Euclidean numbers come out to the digit: so that
-  is what was done, though no one who clusters knows them. ``free`` columns have the best of 20 random starts
-  instead.
+- The start of k-means. From the means of the true classes, its Euclidean numbers come out to the digit: so
+  that is what was done, though no one who clusters knows them. ``free`` columns have the best of 20 random
+  starts instead.
 - The error is one less the share of pairs of rows on which clusters and classes agree (footnote 9).
 - Figure 1 is drawn for the first repeat; its rows are in the order of the classes.
 """
@@ -23,10 +23,10 @@ from sklearn.cluster import KMeans
 from mercer.baselines import XingMetric
 from mercer.quality import clustering_accuracy
 
-from .experiment import Figure, Method, Table, published, seed_of
+from .experiment import Figure, Method, Table, seed_of
 from .kt03_data import NEEDS, ROWS, Array, Draw, draw_whole
 from .kt03_learning import N_FOLDS, PRICES_IN_WORDS, learn_for_clusters, pairs_of
-from .kt03_verdicts import say_how_many_are_met
+from .kt03_verdicts import numbers_beside, say_how_many_are_met
 from .store import Result
 
 KEY, EXPERIMENT = "kt03-table3", "kt03-clustering"
@@ -116,14 +116,9 @@ wine-rbf         27.96  26.88   -
 """
 IN_PAPER = {"Euclidean": "Euclidean", "Exact": "learned", "Clip": "learned", "Exact rest": "learned"}
 IN_PAPER |= {"Xing": "Xing", "Xing rest": "Xing"}
-_numbers = published(("Euclidean", "learned", "Xing"), NUMBERS)
-PUBLISHED = {
-    (row, column): _numbers[row, column_in_paper]
-    for name, column_in_paper in IN_PAPER.items()
-    for column in columns_of(name)
-    for row in ROWS
-    if (row, column_in_paper) in _numbers
-}
+PUBLISHED = numbers_beside(
+    {column: IN_PAPER[name] for name in IN_PAPER for column in columns_of(name)}, NUMBERS
+)
 CHOICE = f"{PRICES_IN_WORDS}, by {N_FOLDS}-fold cross-validation of the AUC of pairs"
 
 TABLE = Table(

@@ -135,4 +135,5 @@ def draw_similar(y: NDArray[np.int64], stream: RandomState) -> Index:
 def count_components(n_rows: int, pairs: Index) -> int:
     """Return how many components the pairs leave of the rows."""
     graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(n_rows, n_rows))
-    return int(connected_components(graph, directed=False, return_labels=False))
+    count, _ = connected_components(graph, directed=False)
+    return int(count)

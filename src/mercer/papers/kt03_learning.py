@@ -1,10 +1,10 @@
 """How the kernels of [KT03, Section 4] are learned, and how their prices are chosen.
 
-The paper gives neither C_S and C_D nor ν. Here ν is 0.1, C_D is ten times C_S, and C_S is one of four values, in
-the units of `IdealizedKernel`. It is chosen by cross-validation on what the learner is given, never on test
+The paper gives neither C_S and C_D nor ν. Here ν is 0.1, C_D is ten times C_S, and C_S is one of four values,
+in the units of `IdealizedKernel`. It is chosen by cross-validation on what the learner is given, never on test
 rows: for nearest neighbours by their error on training rows that were left out (and no pair of which was
-used), for clusterings, where there are no labels, by how well pairs that were left out are told apart (the AUC
-of their distances). Of equal ones the default price is taken, then the smallest.
+used), for clusterings, where there are no labels, by how well pairs that were left out are told apart (the
+AUC of their distances). Of equal ones the default price is taken, then the smallest.
 
 D of Section 4.1 is not given either. ``other`` are all pairs of different classes, which is nearly all that
 labels tell. ``rest`` is what is left without labels, everything that is not in S: the learner draws five such
@@ -31,8 +31,8 @@ RATIO = 10.0  # C_dissimilar over C_similar
 NU = 0.1
 N_FOLDS = 3
 PRICES_IN_WORDS = (
-    f"C_similar in {', '.join(f'{price:.0e}' for price in sorted(PRICES))}, C_dissimilar {RATIO:.0f} times it, "
-    f"nu {NU}"
+    f"C_similar in {', '.join(f'{price:.0e}' for price in sorted(PRICES))}, "
+    f"C_dissimilar {RATIO:.0f} times it, nu {NU}"
 )
 
 Labels = NDArray[np.int64]
@@ -74,9 +74,8 @@ def learn_for_clusters(Z: Array, pairs: Pairs, psd: str, seed: int) -> Idealized
     folds = list(split_pairs(pairs, len(Z), RandomState(seed % 2**31)))
 
     def loss(price: float) -> float:
-        return -float(
-            np.mean([auc(idealized(price, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds])
-        )
+        scores = [auc(idealized(price, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds]
+        return -float(np.mean(scores))
 
     return idealized(cheapest(loss), psd, seed).fit(Z, pairs=pairs)
 
@@ -106,8 +105,9 @@ def within(pairs: Pairs, rows: Index, n_rows: int) -> Pairs:
 
 
 def split_pairs(pairs: Pairs, n_rows: int, stream: RandomState) -> Iterator[tuple[Pairs, Pairs]]:
-    """Yield pairs to learn from and pairs to be judged on; dissimilar ones to judge on are drawn if none are
-    given.
+    """Yield pairs to learn from and pairs to be judged on.
+
+    If no dissimilar ones are given, those to be judged on are drawn, and the learner draws its own.
     """
     splitter = KFold(N_FOLDS, shuffle=True, random_state=stream)
     similar, dissimilar = (np.asarray(kind, dtype=np.intp).reshape(-1, 2) for kind in pairs)

@@ -1,4 +1,4 @@
-"""On how many rows a table of [KT03] is met; the paper gives no standard errors, so ours stand for its own."""
+"""The numbers of [KT03] beside ours. The paper gives no standard errors: ours stand for its own."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .comparison import Verdict, judge
-from .experiment import Number
+from .experiment import Number, published
 from .store import Result
+
+COLUMNS = ("Euclidean", "learned", "Xing")  # of Tables 2 to 4
+
+
+def numbers_beside(columns: Mapping[str, str], numbers: str) -> dict[tuple[str, str], Number]:
+    """Return the published numbers under our columns, given the paper's column beside which each stands."""
+    in_paper = published(COLUMNS, numbers)
+    return {
+        (row, ours): number
+        for ours, theirs in columns.items()
+        for (row, column), number in in_paper.items()
+        if column == theirs
+    }
 
 
 def say_how_many_are_met(
