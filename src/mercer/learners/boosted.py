@@ -79,13 +79,13 @@ class BoostedKernel(KernelLearner):
     ----------
     kernel_ : Projected
         The learned kernel.
-    alphas_ : array of shape (n_rounds_,)
+    alphas_ : array of shape (T,)
         The weight α_t of each round, for directions of length one.
-    losses_ : array of shape (n_rounds_ + 1,)
+    losses_ : array of shape (T + 1,)
         The mean loss of the pairs before the first round, and after each.
     n_rounds_ : int
-        The rounds that were made.
-    n_directions_ : array of shape (n_rounds_,)
+        The rounds that were made, T.
+    n_directions_ : array of shape (T,)
         The directions of each round.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
