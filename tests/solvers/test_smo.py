@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from mercer.datasets import threenorm, twonorm
-from mercer.solvers import svm_dual
+from mercer.solvers import svm_dual, svm_steps
 from mercer.solvers.columns import SortedColumns, code_columns
 from mercer.solvers.proximal import Point, Problem
 from mercer.solvers.smo import MOST_ROWS, descend, guess_start, prepare_distances
@@ -174,7 +174,7 @@ def test_where_few_steps_solve_it_there_is_no_newton_step(monkeypatch):
     def refuse(*arguments):
         raise AssertionError
 
-    monkeypatch.setattr(svm_dual, "_advance", refuse)
+    monkeypatch.setattr(svm_dual, "advance", refuse)
     X, y = twonorm(200, random_state=0)
     for C in 2.0 ** np.arange(-17, 6, 2):
         solution = solve_svm(code_columns(X), y.astype(float), np.full(200, C))
@@ -211,7 +211,7 @@ def test_the_end_is_a_small_residual_and_a_small_duality_gap(tol):
         gap = 0.5 * coef @ K @ coef + C @ np.maximum(0.0, 1.0 - y * f) - dual
         expected = residual <= tol and (gap <= 0.01 * tol * dual or residual <= 0.01 * tol)
         problem = Problem(code_columns(X), y, *box(y, C), 1.0)
-        solved, measured = svm_dual._is_solved(problem, Point(coef, y - g, 0.0), tol)
+        solved, measured = svm_steps.is_solved(problem, Point(coef, y - g, 0.0), tol)
         assert solved == expected
         assert_allclose(measured, residual, rtol=1e-6)
         verdicts.add((residual <= tol, expected))

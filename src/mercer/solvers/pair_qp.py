@@ -232,6 +232,8 @@ def _bounds_met(constraints: _Constraints, point: _Point, dissimilar: Flags) -> 
     n = len(point.c)
     slack = constraints.slacks(point.c)[: 2 * n].reshape(2, n) / (constraints.upper - constraints.lower)
     multiplier = point.z[: 2 * n].reshape(2, n)
-    below, above = slack < multiplier / np.mean(multiplier.sum(axis=0))
+    # if no pair is on a bound, all multipliers are tiny, and the distances are the unit
+    unit = max(float(np.mean(multiplier.sum(axis=0))), float(np.mean(np.abs(point.excess))), 1.0)
+    below, above = slack < multiplier / unit
     zero, full = np.where(dissimilar, below, above), np.where(dissimilar, above, below)
     return (full & ~zero).astype(np.int8) - (zero & ~full).astype(np.int8)
