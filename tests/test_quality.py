@@ -50,6 +50,16 @@ def test_proposition_1_adding_the_ideal_kernel_raises_the_alignment(rng, gamma):
     assert alignment(K + gamma / 2 * ideal, ideal) > alignment(K, ideal)
 
 
+def test_erratum_of_proposition_1_its_condition_is_not_needed(rng):
+    # f(t) = A(K + tK*, K*) has a derivative of the sign of <K,K><K*,K*> − <K,K*>², which is never negative
+    ideal = ideal_kernel(np.arange(8) % 2)
+    K = random_gram(rng) - 2 * ideal  # turned away from the ideal kernel, as no PSD matrix is
+    bound = -np.sum(K * ideal) / np.sum(ideal)
+    assert bound > 0
+    for gamma in np.array([0.01, 0.1, 0.5]) * bound:  # all below what the proposition asks for
+        assert alignment(K + gamma / 2 * ideal, ideal) > alignment(K, ideal)
+
+
 def test_pair_auc_counts_the_pairs_of_pairs_in_the_right_order(rng):
     similarity = rng.integers(5, size=30).astype(float)
     similar = rng.random(30) < 0.4

@@ -92,7 +92,12 @@ class Pairs(NamedTuple):
 
 
 def _as_index(pairs: Any, name: str, n_rows: int) -> Index:
-    array = np.asarray(pairs)
+    try:
+        array = np.asarray(pairs if hasattr(pairs, "__len__") else list(pairs))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} must be a list or an array of pairs of row numbers, not {pairs!r}"
+        ) from error
     if array.size == 0:
         return np.empty((0, 2), dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2:

@@ -24,6 +24,7 @@ def check_count(value: Any, name: str, least: int = 1) -> None:
 
 
 def check_option(value: Any, name: str, options: Sequence[Any]) -> None:
-    """Raise unless the parameter is one of the options."""
+    """Raise unless the parameter is one of the options, which are words, True, False or None."""
+    value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")

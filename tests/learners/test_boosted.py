@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,14 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Kernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    Kernel,
+    WhiteKernel,
+)
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -618,7 +626,7 @@ def test_pairs_that_say_nothing_are_refused_with_a_reason():
 def test_a_base_kernel_that_does_not_fit_into_memory_is_refused(monkeypatch, unlabelled):
     X, y = some_data(210)
     monkeypatch.setattr("os.sysconf", lambda name: 1000)  # a megabyte: two matrices fit, three do not
-    with pytest.raises(MemoryError, match=r"210 rows.*Use fewer rows, or no base kernel"):
+    with pytest.raises(MemoryError, match=r"210 rows.*or use no base kernel"):
         BoostedKernel(RBF()).fit(X, y, unlabelled=unlabelled)
     assert BoostedKernel(n_rounds=1).fit(X, y).n_rounds_ == 1
 
@@ -640,7 +648,7 @@ def test_more_pairs_than_fit_into_memory_are_refused_before_any_is_made(monkeypa
     monkeypatch.setattr("os.sysconf", lambda name: 1000)  # a machine with one megabyte
     with pytest.raises(MemoryError, match=r"251 rows needs .*Set max_pairs, such as"):
         BoostedKernel().fit(X, y)
-    with pytest.raises(MemoryError, match=r"fewer rows, or no base kernel"):
+    with pytest.raises(MemoryError, match=r"or use no base kernel"):
         BoostedKernel(RBF()).fit(X, y)
     BoostedKernel(max_pairs=100, random_state=0).fit(X, y)
 
@@ -653,3 +661,53 @@ def test_more_directions_than_one_are_searched_for_their_step():
     assert (
         alone.kernel_ == BoostedKernel(RBF(), n_rounds=3, n_directions=1, step="normalized").fit(X, y).kernel_
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+@EACH_LOSS
+def test_columns_of_very_different_scales_do_not_stop_it(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 3)) * [1e3, 1e-2, 1e-3], rng.integers(0, 3, 20)
+    learner = BoostedKernel(loss=loss).fit(X, y)
+    assert np.all(np.diff(learner.losses_) < 1e-14)  # at the end it stays where it is, up to rounding
+    assert np.all(learner.alphas_ > 0)
+
+
+def test_noise_on_the_diagonal_of_a_base_kernel_is_not_taken_for_a_feature():
+    X, y = some_data(20, 3)
+    learner = BoostedKernel(RBF() + WhiteKernel(0.5), n_rounds=5).fit(X, y)
+    assert_same_kernel(learner.kernel_, BoostedKernel(RBF(), n_rounds=5).fit(X, y).kernel_, X)
+    margin = signs(y) * learner.kernel_(X)
+    assert_allclose(learner.losses_[-1], PAIR_LOSSES["log"](margin).mean(), rtol=1e-9)
+
+
+def test_an_unlabelled_frame_has_the_columns_of_the_rows():
+    X, y = some_data(20, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match="feature names"):
+        BoostedKernel().fit(frame, y, unlabelled=frame[["c", "b", "a"]])
+
+
+def test_a_loss_that_grows_is_warned_of():
+    rng = np.random.default_rng(0)
+    X, y = 1e3 * rng.normal(size=(30, 3)), rng.integers(0, 2, 30)
+    with pytest.warns(ConvergenceWarning, match=r"the loss grew .* Use step='normalized'"):
+        BoostedKernel(step="literal", n_rounds=3).fit(X, y)
+
+
+def test_rows_whose_squares_are_lost_are_refused():
+    X, y = some_data(20, 3)
+    for scale in (1e155, 1e-160):
+        with pytest.raises(ValueError, match="scale them"):
+            BoostedKernel().fit(scale * X, y)
+
+
+def test_a_kernel_that_gives_more_than_a_number_a_pair_is_refused():
+    X, y = some_data(20, 3)
+    with pytest.raises(ValueError, match="not one number a pair"):
+        BoostedKernel(CompoundKernel([RBF(), RBF(2.0)])).fit(X, y)
+
+
+def test_balance_may_come_from_an_array():
+    X, y = some_data(20, 3)
+    assert BoostedKernel(balance=np.True_).fit(X, y).kernel_ == BoostedKernel(balance=True).fit(X, y).kernel_

@@ -409,7 +409,7 @@ def test_a_number_as_radius_is_a_distance():
 @EACH_BASE
 def test_unlabelled_rows_add_nothing_to_what_labels_say(base):
     X, y = some_data(20, 3)
-    unlabelled, _ = some_data(9, 3, seed=1)
+    unlabelled = 10.0 * some_data(9, 3, seed=1)[0]  # so far apart that the median of all distances differs
     alone, more = learn(base).fit(X, y), learn(base).fit(X, y, unlabelled=unlabelled)
     assert_array_equal(more.pairs_, alone.pairs_)
     assert_same_kernel(more.kernel_, alone.kernel_, np.vstack([X, unlabelled]))
@@ -685,7 +685,7 @@ def test_pairs_of_coinciding_rows_alone_are_refused():
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 def test_numbers_whose_squares_are_none_are_refused(scale):
     X, y = some_data()
-    with pytest.raises(ValueError, match="too small or too large for numbers: rescale X"):
+    with pytest.raises(ValueError, match="scale them"):
         learn().fit(scale * X, y)
 
 

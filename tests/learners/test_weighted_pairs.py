@@ -159,3 +159,14 @@ def test_the_same_seed_draws_the_same_pairs():
     first, again, other = (make_table(label=UNEQUAL, max_pairs=6, seed=s)[1] for s in (1, 1, 2))
     assert_array_equal(matrix_of(first, 7), matrix_of(again, 7))
     assert np.any(matrix_of(first, 7) != matrix_of(other, 7))
+
+
+def test_what_one_kind_of_listed_pairs_does_not_need_goes_to_the_other():
+    pairs = Pairs(similar=[(0, 1)], dissimilar=[(i, j) for i in range(2) for j in range(2, 12)])
+    every = make_table(pairs=pairs, n_rows=12)[1]
+    assert_array_equal(
+        matrix_of(make_table(pairs=pairs, n_rows=12, max_pairs=21)[1], 12), matrix_of(every, 12)
+    )
+    drawn = matrix_of(make_table(pairs=pairs, n_rows=12, max_pairs=11)[1], 12)
+    assert np.sum(drawn < 0) == 2 * 10
+    assert_allclose(drawn[drawn < 0].sum(), matrix_of(every, 12)[matrix_of(every, 12) < 0].sum())

@@ -173,6 +173,26 @@ def test_the_price_is_that_of_a_grid_search(cheap, psd, row):
     assert learned.psd == psd
 
 
+def test_a_price_is_judged_on_rows_that_no_pair_was_learned_from(monkeypatch):
+    draw, judged = small_draw(), []
+
+    def note(metric, Z, y, Z_test, y_test):
+        judged.append((metric.pairs_.max(), Z, y, Z_test, y_test))
+        return 0.0
+
+    monkeypatch.setattr(kt03_learning, "PRICES", (1e3,))
+    monkeypatch.setattr(kt03_learning, "neighbour_error", note)
+    train = draw.train
+    learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), "exact", 0)
+    assert len(judged) == 3
+    for last, Z, y, Z_left, y_left in judged:
+        assert last < len(Z)
+        rows, labels = np.vstack([Z, Z_left]), np.concatenate([y, y_left])
+        order, expected = np.lexsort(rows.T), np.lexsort(train.Z.T)
+        assert_array_equal(rows[order], train.Z[expected])  # every row once
+        assert_array_equal(labels[order], train.y[expected])
+
+
 def test_of_equal_prices_the_default_is_taken():
     assert kt03_learning.cheapest(lambda price: 0.0) == IdealizedKernel().C_similar
     assert kt03_learning.cheapest(lambda price: abs(price - 1e5)) == 1e5
@@ -250,6 +270,19 @@ def test_clustering_errors_are_those_of_footnote_9_from_both_starts():
         wrong = [(y[i] == y[j]) != (found[i] == found[j]) for i in range(100) for j in range(i)]
         expected.append(100 * np.mean(wrong))
     assert TABLE3.method("Euclidean").score(draw, 9) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:γ is zero")
+@pytest.mark.parametrize("name", ["Exact", "Clip", "Exact rest", "Xing", "Xing rest"])
+def test_clusters_are_looked_for_in_the_metric_of_the_pairs(cheap, name):
+    draw = draw_whole("toy-linear", 0)
+    Z, y = draw.train.Z, draw.train.y
+    pairs = Pairs(draw.similar, () if name.endswith("rest") else Pairs.from_labels(y).dissimilar)
+    if name.startswith("Xing"):
+        metric = XingMetric(tol=1e-4, random_state=3).fit(Z, pairs=pairs)
+    else:
+        metric = learn_for_clusters(Z, pairs, name.split()[0].lower(), 3)
+    assert_allclose(kt03_clustering.features_of(name, draw, 3), metric.transform(Z))
 
 
 def test_clusters_are_found_in_learned_metrics_from_any_start(cheap):

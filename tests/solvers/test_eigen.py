@@ -126,3 +126,24 @@ def test_where_there_is_nothing_nothing_is_found(rng):
 def test_a_matrix_that_is_not_psd_is_refused(rng, K, scale):
     with pytest.raises(ValueError, match="not positive semi-definite on these rows: take one that is"):
         find(Expansions(scale * K), symmetric(rng, 6), 6, rng)
+
+
+@pytest.mark.parametrize("kind", [Coordinates, Expansions])
+def test_directions_are_orthonormal_where_fewer_are_reached_than_asked_for(rng, kind):
+    F = rng.normal(size=(8, 5))
+    space = Coordinates(F) if kind is Coordinates else Expansions(F @ F.T)
+    y = rng.normal(size=8)
+    found = find(space, np.outer(y, y), 4, rng)  # of rank one: all other directions have the score zero
+    inner = found.u.T @ found.u if kind is Coordinates else found.u.T @ F @ F.T @ found.u
+    assert_allclose(inner, np.eye(4), atol=1e-8)
+    assert_allclose(found.scores[1:], 0, atol=1e-8 * found.scores[0])
+
+
+@pytest.mark.parametrize("kind", [Coordinates, Expansions])
+def test_all_directions_of_the_same_score_are_found(rng, kind):
+    label = np.repeat(np.arange(5), 6)
+    F = np.eye(5)[label]
+    space = Coordinates(F) if kind is Coordinates else Expansions(F @ F.T)
+    B = np.where(label[:, None] == label, 1.0, -0.25)
+    found = find(space, B, 4, rng)
+    assert_allclose(found.scores, np.linalg.eigvalsh(F.T @ B @ F)[::-1][:4], rtol=1e-9)

@@ -256,6 +256,7 @@ def test_at_low_prices_the_identity_is_optimal_and_nothing_moves(psd):
     assert_allclose([found.primal, found.dual], 1.5, rtol=2e-6)
     assert found.gamma == 0.0
     assert_allclose(found.G, np.eye(3), atol=1e-2)
+    assert solve_pair_qp(problem, max_iter=1).primal <= 1.5  # to move nothing is always possible
 
 
 @EITHER

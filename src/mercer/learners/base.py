@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, validate_data
 
 from mercer.pairs import Pairs
 
@@ -34,7 +34,10 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
 
     @abstractmethod
     def _learn(self, known: Knowledge, context: CallbackContext) -> None:
-        """Check the parameters, learn, and set `kernel_`."""
+        """Learn, and set `kernel_`."""
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter is not what it may be."""
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, *, pairs: Any = None, unlabelled: Any = None) -> Self:
@@ -56,6 +59,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         KernelLearner
             This estimator.
         """
+        self._check_parameters()
         known = self._check(X, y, pairs, unlabelled)
         context = self._init_callback_context(max_subtasks=self._most_steps())
         context.call_on_fit_task_begin(estimator=self)
@@ -108,6 +112,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         else:
             X, y = validate_data(self, X, y, dtype=np.float64)
             label, checked = self._label(y), None
+        _check_scale(X)
         return Knowledge(X, label, checked, self._check_unlabelled(unlabelled))
 
     def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
@@ -116,7 +121,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} learns from rows of two classes or more, but y holds one class: "
-                f"{self.classes_[0]!r}"
+                f"{self.classes_[0]}"
             )
         return label.astype(np.intp)
 
@@ -124,11 +129,18 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if unlabelled is None:
             return None
         rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+        _check_feature_names(self, unlabelled, reset=False)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"unlabelled has {rows.shape[1]} columns, X has {self.n_features_in_}: they must be the same"
             )
         return rows
+
+
+def _check_scale(X: Array) -> None:
+    largest = float(np.max(np.abs(X), initial=0.0))
+    if largest > 1e100 or 0.0 < largest < 1e-100:
+        raise ValueError(f"the rows have values up to {largest:.0e}, whose squares are lost: scale them")
 
 
 def _as_pairs(pairs: Any) -> Pairs:

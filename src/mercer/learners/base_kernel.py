@@ -22,8 +22,14 @@ def check_base(base: Any) -> None:
 
 
 def evaluate(base: sk_kernels.Kernel, X: Array, Y: Array | None = None) -> Array:
-    """Return the Gram matrix of the base kernel, all of it finite."""
+    """Return the Gram matrix of the base kernel, all of it finite.
+
+    Y stands there always: k(X) of a `WhiteKernel` has noise on its diagonal, which no other row has.
+    """
+    Y = X if Y is None else Y
     K: Array = np.asarray(base(X, Y), dtype=np.float64)
+    if K.shape != (len(X), len(Y)):
+        raise ValueError(f"the base kernel {base} gives an array of shape {K.shape}, not one number a pair")
     if not np.all(np.isfinite(K)):
         raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
     return K

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.base_kernel import check_base, evaluate
-from mercer.learners.weighted_pairs import tabulate
+from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
 from mercer.losses import LOSSES
 from mercer.memory import check_memory
 from mercer.parameters import check_count, check_option
@@ -26,6 +26,8 @@ from mercer.solvers.kernel_boosting import Round, boost_kernel
 from mercer.solvers.whitening import factor_gram
 
 Array = NDArray[np.float64]
+
+CELLS_A_PAIR = 10  # numbers that a listed pair takes, with what is made of it for a moment
 
 
 class BoostedKernel(KernelLearner):
@@ -46,7 +48,8 @@ class BoostedKernel(KernelLearner):
 
     For m rows a round takes O(m²) time: a few products with m × m matrices, and one pass over the pairs. The
     memory is three m × m arrays with a base kernel, two without. `max_pairs` makes both linear without a base
-    kernel.
+    kernel. `pairs` are row numbers of the X of this very `fit`: cross-validation, which passes on parts of X,
+    does not renumber them.
 
     Parameters
     ----------
@@ -70,8 +73,8 @@ class BoostedKernel(KernelLearner):
         with more than one direction a round, where the bound behind the steps is far from tight; else
         normalized.
     max_pairs : int or None, default=None
-        The most pairs to learn from; if there are more, so many are drawn, half of them similar, and each
-        stands for those that were not. None: all.
+        The most pairs to learn from; if there are more, so many are drawn, half of them similar (from labels
+        with replacement), and each stands for those that were not. None: all.
     random_state : int, RandomState instance or None, default=None
         For the pairs that are drawn.
 
@@ -82,7 +85,7 @@ class BoostedKernel(KernelLearner):
     alphas_ : array of shape (T,)
         The weight α_t of each round, for directions of length one.
     losses_ : array of shape (T + 1,)
-        The mean loss of the pairs before the first round, and after each.
+        The mean loss of the pairs, weighed as before the first round: then, and after each round.
     n_rounds_ : int
         The rounds that were made, T.
     n_directions_ : array of shape (T,)
@@ -101,7 +104,7 @@ class BoostedKernel(KernelLearner):
     - The weight of a pair under the log loss is 1 / (1 + exp(+margin)), the derivative; Fig. 1 has a minus.
     - The step. ½ ln(W⁺/W⁻) minimises a bound that holds for kernels in [−1, 1]. Where the values are 10⁻³, as
       on the paper's own data, such steps lead nowhere in 30 rounds. Hence "normalized", and "search".
-    - If no pair is wrong, W⁻ counts as W⁺ over the number of pairs, so that α is finite.
+    - W⁻ counts as at least W⁺ over the number of pairs, so that α is finite where no pair is wrong.
     - AᵀBA is not positive semi-definite after round one, as the paper has it. The largest eigenvalue may get
       negative; then it stops.
     - More than two classes, and pairs without labels, are ours. A row is similar to itself, as in Fig. 1;
@@ -159,11 +162,11 @@ class BoostedKernel(KernelLearner):
         return (self.kernel_after(t + 1) for t in range(self.n_rounds_))
 
     def _learn(self, known: Knowledge, context: CallbackContext) -> None:
-        self._check_parameters()
         rng = check_random_state(self.random_state)
-        self._check_memory(known)
-        rows, table = tabulate(known, LOSSES[self.loss], self.balance, self.max_pairs, rng)
+        rows = rows_in_pairs(known)
+        self._check_memory(known, len(rows))
         span = _span(known.X[rows], self.base, known.unlabelled)
+        _, table = tabulate(known, LOSSES[self.loss], self.balance, self.max_pairs, rng)
         before, n_directions = table.loss, self._count_directions(known)
         rounds = boost_kernel(
             span.space,
@@ -181,6 +184,13 @@ class BoostedKernel(KernelLearner):
                 stacklevel=4,
             )
         self.losses_ = np.array([before, *(r.loss for r in rounds)])
+        if self.losses_[-1] > before:
+            warnings.warn(
+                f"the loss grew from {before:.2g} to {self.losses_[-1]:.2g}: the literal step is too long "
+                "for these kernel values. Use step='normalized', or scale the rows down",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         self._keep(span, rounds)
 
     def _check_parameters(self) -> None:
@@ -194,13 +204,19 @@ class BoostedKernel(KernelLearner):
         if self.max_pairs is not None:
             check_count(self.max_pairs, "max_pairs", 2)
 
-    def _check_memory(self, known: Knowledge) -> None:
-        """Count the square arrays: two for all pairs, one for a base kernel, four for one with other rows."""
-        m, n = len(known.X), 0 if known.unlabelled is None else len(known.unlabelled)
-        cells = 2 * m**2 if known.label is not None and self.max_pairs is None else 0
+    def _check_memory(self, known: Knowledge, m: int) -> None:
+        """Count the large arrays: two for all pairs or some for a list, and those of a base kernel."""
+        n = 0 if known.unlabelled is None else len(known.unlabelled)
+        if known.label is not None:
+            cells = 2 * m**2 if takes_all(m, self.max_pairs) else CELLS_A_PAIR * (self.max_pairs or 0)
+        else:
+            assert known.pairs is not None
+            cells = CELLS_A_PAIR * (len(known.pairs.similar) + len(known.pairs.dissimilar) + m)
         if self.base is not None:
             cells += 2 * n * (m + n) if n else m**2
-        advice = "Set max_pairs, such as 10**6" if self.base is None else "Use fewer rows, or no base kernel"
+        advice = "Set max_pairs, such as 10**6"
+        if self.base is not None:
+            advice += ", and span the directions by a few rows (unlabelled=), or use no base kernel"
         check_memory(8 * cells, f"Boosting on {m} rows", f"{advice}.")
 
     def _count_directions(self, known: Knowledge) -> int:

@@ -159,7 +159,6 @@ class IdealizedKernel(KernelLearner):
         self.random_state = random_state
 
     def _learn(self, known: Knowledge, context: CallbackContext) -> None:
-        self._check_parameters()
         X = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         frame = frame_rows(X, self.base, self.max_rank)
         Z = _centre(frame.coordinates)
@@ -267,7 +266,5 @@ def _centre(Z: Array) -> Array:
             "all rows are the same for the base kernel: it does not tell them apart. Take another one"
         )
     if not 1e-140 < spread < 1e140:
-        raise ValueError(
-            f"squares of distances of {spread:.1g} are too small or too large for numbers: rescale X"
-        )
+        raise ValueError(f"the base kernel puts rows {spread:.1g} apart, whose squares are lost: scale it")
     return Z - centre

@@ -37,10 +37,27 @@ def tabulate(
     n_similar = float(np.sum(np.bincount(label).astype(float) ** 2))
     n_classes = int(label.max()) + 1
     weight = _weigh_kinds(n_similar, float(m) ** 2 - n_similar, balance, n_classes > 2)
-    if max_pairs is None or max_pairs >= m * (m + 1) // 2:
+    if max_pairs is None or takes_all(m, max_pairs):
         return np.arange(m), AllPairs(label, weight, loss)
     similar, dissimilar = sample_pairs(label, max_pairs, rng)
     return np.arange(m), _list(similar, dissimilar, weight, m, loss)
+
+
+def takes_all(n_rows: int, max_pairs: int | None) -> bool:
+    """Return whether all pairs of labelled rows are used, and none are drawn."""
+    return max_pairs is None or max_pairs >= n_rows * (n_rows + 1) // 2
+
+
+def rows_in_pairs(known: Knowledge) -> Index:
+    """Return the rows that pairs are made of: all labelled ones, or those that are listed with another."""
+    if known.pairs is None:
+        return np.arange(len(known.X))
+    return _without_self(known.pairs).rows()
+
+
+def _without_self(pairs: Pairs) -> Pairs:
+    """Drop pairs of a row and itself: it is similar to itself whether that is listed or not."""
+    return Pairs(pairs.similar[pairs.similar[:, 0] != pairs.similar[:, 1]], pairs.dissimilar)
 
 
 def sample_pairs(label: Index, n_pairs: int, rng: RandomState) -> tuple[Kind, Kind]:
@@ -78,8 +95,7 @@ def _count(first: Index, second: Index, n_ordered: float) -> Kind:
 def _tabulate_listed(
     pairs: Pairs, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
 ) -> tuple[Index, PairTable]:
-    # a row is similar to itself whether that is listed or not
-    pairs = Pairs(pairs.similar[pairs.similar[:, 0] != pairs.similar[:, 1]], pairs.dissimilar)
+    pairs = _without_self(pairs)
     rows = pairs.rows()
     similar, dissimilar = np.searchsorted(rows, pairs.similar), np.searchsorted(rows, pairs.dissimilar)
     if len(dissimilar) == 0:
@@ -90,15 +106,23 @@ def _tabulate_listed(
     own = Kind(np.column_stack([np.arange(m), np.arange(m)]), degree / (m - 1))
     n_similar, n_dissimilar = 2.0 * len(similar) + own.share.sum(), 2.0 * len(dissimilar)
     weight = _weigh_kinds(n_similar, n_dissimilar, balance, not pairs.are_of_two_groups())
-    share = None if max_pairs is None else max(1, max_pairs // 2)
-    kept, unlike = _thin(similar, share, rng), _thin(dissimilar, share, rng)
+    most = _share_out(len(similar), len(dissimilar), max_pairs)
+    kept, unlike = _thin(similar, most[0], rng), _thin(dissimilar, most[1], rng)
     alike = Kind(np.concatenate([kept.rows, own.rows]), np.concatenate([kept.share, own.share]))
     return rows, _list(alike, unlike, weight, m, loss)
 
 
-def _thin(rows: Index, most: int | None, rng: RandomState) -> Kind:
+def _share_out(n_similar: int, n_dissimilar: int, max_pairs: int | None) -> tuple[int, int]:
+    """Return how many pairs of either kind to keep: half each; what one does not need goes to the other."""
+    if max_pairs is None:
+        return n_similar, n_dissimilar
+    half = max(1, max_pairs // 2)
+    return max(half, max_pairs - n_dissimilar), max(half, max_pairs - n_similar)
+
+
+def _thin(rows: Index, most: int, rng: RandomState) -> Kind:
     """Keep so many of the pairs, drawn without replacement; each stands for those that are left out."""
-    if most is None or len(rows) <= most:
+    if len(rows) <= most:
         return Kind(rows, np.full(len(rows), 2.0))
     kept = rows[np.sort(rng.choice(len(rows), most, replace=False))]
     return Kind(kept, np.full(most, 2.0 * len(rows) / most))

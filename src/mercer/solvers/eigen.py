@@ -19,6 +19,7 @@ from scipy.linalg.blas import dsymv
 Array = NDArray[np.float64]
 
 EIGEN_TOL = 1e-12  # the residual of an eigenvector, as a share of the largest eigenvalue
+EXHAUSTED = 1e-9  # a direction of which so little is new after orthogonalising is all rounding
 NEGATIVE = 1e-8  # a squared length below minus this share of the kernel's scale is no rounding error
 MAX_STEPS = 60  # of the Lanczos method, and ten more for each direction that is asked for
 
@@ -116,8 +117,8 @@ def best_directions(
 
     The Lanczos method: a basis of the directions that are reached from `start` by products with B
     (`multiply`), one more each step, until the best ones in its span are eigenvectors. A step costs one
-    product with B and one or two with the space. It starts from one vector, so of several directions with
-    exactly the same score it finds one.
+    product with B and one or two with the space. From one vector only one of several directions with exactly
+    the same score is reached; where nothing new is reached, it goes on from another vector.
 
     Raises ValueError if a direction has a negative squared length, as none has in a kernel's feature space.
     """
@@ -125,17 +126,23 @@ def best_directions(
     basis, dual = np.empty((most, space.size)), np.empty((most, space.size))
     values = np.empty((most, len(space.evaluate(start))))
     coupling = np.zeros((most, most))
-    u, k, scale = start, 0, space.scale
+    u, k, scale, fresh_starts = start, 0, space.scale, n_directions - 1
+    best = slice(None, -n_directions - 1, -1)
     while True:
         g = space.evaluate(u)
         length = _length(u, space.dual(u, g), scale)
+        exhausted = length <= EXHAUSTED * np.linalg.norm(coupling[:k, k - 1 : k])
         scores, mix = np.linalg.eigh(coupling[:k, :k])
-        best = slice(None, -n_directions - 1, -1)
         left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
-        if k and left <= EIGEN_TOL * np.max(np.abs(scores)) and (k >= n_directions or left == 0.0):
+        found = k >= n_directions and left <= EIGEN_TOL * np.max(np.abs(scores), initial=0.0)
+        if k == most or (found and not exhausted) or (exhausted and fresh_starts == 0):
             break
-        if k == most or length == 0.0:
-            break
+        if exhausted:
+            fresh_starts -= 1
+            u = np.random.default_rng(k).standard_normal(space.size)
+            u, g, length = _orthogonal(space, u, basis[:k], dual[:k], scale)
+            if length == 0.0:  # there are no more directions
+                break
         basis[k], values[k] = u / length, g / length
         dual[k] = space.dual(basis[k], values[k])
         k += 1
@@ -147,12 +154,25 @@ def best_directions(
     return Directions(scores[best], basis[:k].T @ mix, values[:k].T @ mix)
 
 
+def _orthogonal(
+    space: Space, u: Array, basis: Array, dual: Array, scale: float
+) -> tuple[Array, Array, float]:
+    """Return what of a direction is new, its values and its length; zero if nothing is."""
+    before = _length(u, space.dual(u, space.evaluate(u)), scale)
+    for _ in range(3):
+        u = u - (dual @ u) @ basis
+    g = space.evaluate(u)
+    length = _length(u, space.dual(u, g), scale)
+    return u, g, length if length > EXHAUSTED * before else 0.0
+
+
 def _length(u: Array, dual: Array, scale: float) -> float:
     """Return the length of a direction, and zero if that is all rounding errors, as where K u = 0."""
     squared, size = float(u @ dual), scale * float(u @ u)
     if squared < -NEGATIVE * size:
         raise ValueError(
-            "the base kernel is not positive semi-definite on these rows: take one that is, such as RBF"
+            "the base kernel is not positive semi-definite on these rows: take one that is, such as RBF, or "
+            "Stump.spanning(X) instead of Stump()"
         )
     rounding = len(u) * np.finfo(np.float64).eps * size
     return float(np.sqrt(squared)) if squared > rounding else 0.0

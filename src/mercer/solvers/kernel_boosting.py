@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.solvers.eigen import Space, best_directions
+from mercer.solvers.eigen import Directions, Space, best_directions
 from mercer.solvers.pair_table import PairTable
 
 Array = NDArray[np.float64]
 
 FRESH = 0.1  # the share of a random direction in where a search starts
 SLOPE_TOL = 0.1  # a search ends where the loss falls or grows ten times more slowly than it fell at first
+SEARCHES = 50  # at most, of either kind: threefold steps, and between them
 LEAST_EDGE = 1e-10  # a score below this share of what it could be is rounding
 
 
@@ -64,13 +65,12 @@ def boost_kernel(
     fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
     start = fresh
     while len(rounds) < n_rounds:
-        best = best_directions(space, table.multiply, n_directions, start)
-        # the least score that is more than rounding; D ∘ S has eigenvalues of both signs
-        good = best.scores > LEAST_EDGE * table.mass * np.max(best.values**2, initial=0.0)
-        if not np.any(good):
+        u, G = _with_positive_score(best_directions(space, table.multiply, n_directions, start), table)
+        if u.shape[1] == 0:
             break
-        u, G = best.u[:, good], best.values[:, good]
         alpha = choose_step(table, G, step)
+        if not alpha > 0.0:  # the score was all rounding
+            break
         table.add(np.sqrt(alpha) * G)
         if not np.isfinite(table.loss):
             raise ValueError(
@@ -84,6 +84,17 @@ def boost_kernel(
     return rounds
 
 
+def _with_positive_score(best: Directions, table: PairTable) -> tuple[Array, Array]:
+    """Return the directions whose score is more than rounding: D ∘ S has eigenvalues of both signs.
+
+    The scores are computed afresh from the values: an eigenvalue has errors of the size of the largest.
+    """
+    G = best.values
+    scores = np.array([g @ table.multiply(g) for g in G.T])
+    good = scores > LEAST_EDGE * table.mass * np.max(G**2, axis=0, initial=0.0)
+    return best.u[:, good], G[:, good]
+
+
 def choose_step(table: PairTable, G: Array, step: str) -> float:
     """Return α for the kernel G Gᵀ.
 
@@ -93,6 +104,8 @@ def choose_step(table: PairTable, G: Array, step: str) -> float:
       0 or ±1 there; where it is mostly small, as with many classes, the bound's steps are much too short.
     """
     right, wrong = table.weigh(G)
+    if right <= wrong:
+        return 0.0
     alpha = bound_step(right, wrong, table.n_pairs)
     if step == "literal":
         return alpha
@@ -118,10 +131,14 @@ def search_step(table: PairTable, G: Array, alpha: float, gain: float) -> float:
     """
     left, left_slope = 0.0, -gain
     right, right_slope = 3 * alpha, table.slope(G, 3 * alpha)
-    while right_slope < -SLOPE_TOL * gain:  # the loss is convex, and grows in the end if a pair is wrong
+    for _ in range(SEARCHES):
+        if right_slope >= -SLOPE_TOL * gain:  # the loss is convex, and grows in the end if a pair is wrong
+            break
         left, left_slope = right, right_slope
         right, right_slope = 3 * right, table.slope(G, 3 * right)
-    while right_slope > SLOPE_TOL * gain:
+    for _ in range(SEARCHES):
+        if right_slope <= SLOPE_TOL * gain:
+            break
         middle = left + (right - left) * min(max(left_slope / (left_slope - right_slope), 0.1), 0.9)
         slope = table.slope(G, middle)
         if slope < -SLOPE_TOL * gain:

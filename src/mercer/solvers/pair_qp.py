@@ -184,7 +184,8 @@ def _advance(
     _, ds, dz = direct(np.zeros(len(s)))
     t = _longest(s, ds, z, dz)
     mu, reached = s @ z / len(s), (s + t * ds) @ (z + t * dz) / len(s)
-    dc, ds, dz = direct(max(mu * (reached / mu) ** 3, gap / len(s)) - ds * dz)
+    centre = float(np.maximum(mu * (reached / mu) ** 3, gap / len(s)))
+    dc, ds, dz = direct(centre - ds * dz)
     t = TO_BOUNDARY * _longest(s, ds, z, dz)
     return point.c + t * dc, z + t * dz
 

@@ -52,5 +52,5 @@ def _check_rest(rest: Array) -> None:
     if left > 100 * RANK_TOL:
         raise ValueError(
             f"the base kernel is not positive semi-definite on these rows (what is left over is {left:.1g} "
-            "of its largest value): take one that is, such as RBF"
+            "of its largest value): take one that is, such as RBF, or Stump.spanning(X) instead of Stump()"
         )
