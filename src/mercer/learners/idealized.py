@@ -76,7 +76,7 @@ class IdealizedKernel(KernelLearner):
         The learned kernel.
     gamma_ : float
         γ, in the units of the rows' squared distances. Zero means that it did not pay to move anything apart:
-        then the kernel hardly differs from the base kernel (on what the pairs span), and a warning says so.
+        then the kernel may be no better than the base kernel, and a warning says so.
     pairs_ : array of shape (n_pairs, 2)
         The pairs that were used, as row numbers.
     dissimilar_ : boolean array of shape (n_pairs,)
@@ -92,7 +92,8 @@ class IdealizedKernel(KernelLearner):
         With ``psd="clip"``, the negative eigenvalues that were set to zero, as a share of the sum of all
         absolute eigenvalues. Zero with ``psd="exact"``.
     objective_ : float
-        The primal objective, in the units in which C is given.
+        The primal objective, in the units in which C is given (with ``psd="clip"``: of the QP, before clipping,
+        as are `gamma_` and `gap_`).
     gap_ : float
         How far that is above the dual objective.
     n_iter_ : int
@@ -102,8 +103,8 @@ class IdealizedKernel(KernelLearner):
 
     Notes
     -----
-    With similar pairs alone, dissimilar ones are guessed: five a row, drawn uniformly among pairs that the
-    similar ones do not connect. `unlabelled` rows are among those that are drawn.
+    With similar pairs alone, dissimilar ones are guessed: five times as many as there are rows, drawn uniformly
+    among pairs that the similar ones do not connect. `unlabelled` rows are among those that are drawn.
 
     Departures from the paper:
 

@@ -62,7 +62,7 @@ def choose_from_pairs(
 
 
 def guess_dissimilar(n_rows: int, similar: Index, rng: RandomState) -> Index:
-    """Draw pairs of rows of which nothing is known, at most five a row.
+    """Draw pairs of rows of which nothing is known, at most five times as many as there are rows.
 
     They are drawn uniformly, without those that follow from the similar ones (the similar of the similar).
     With k classes of one size, about one in k of them is wrong.
