@@ -17,7 +17,6 @@ from sklearn.gaussian_process.kernels import (
     CompoundKernel,
     ConstantKernel,
     DotProduct,
-    Kernel,
     WhiteKernel,
 )
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -28,6 +27,7 @@ from sklearn.svm import SVC
 from mercer import BoostedKernel, KernelSVC, Pairs
 from mercer.kernels import Projected
 from reference import PAIR_LOSSES, boost, score, signs
+from stand_ins import Function, Stop
 
 EACH_LOSS = pytest.mark.parametrize("loss", ["log", "exp"])
 EACH_BASE = pytest.mark.parametrize("base", [None, RBF(0.8)], ids=["linear", "rbf"])
@@ -44,43 +44,6 @@ def some_data(n_rows=40, n_features=4, n_classes=2, seed=0):
 def assert_same_kernel(found, expected, X, rtol=1e-8):
     K = expected(X)
     assert_allclose(found(X), K, atol=rtol * np.abs(K).max())
-
-
-class Function(Kernel):
-    """A function of the inner products as a base kernel, PSD or not."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __call__(self, X, Y=None, eval_gradient=False):
-        return self.function(X @ (X if Y is None else Y).T)
-
-    def diag(self, X):
-        return np.diag(self(X))
-
-    def is_stationary(self):
-        return False
-
-
-class Stop:
-    """A callback that stops after so many rounds."""
-
-    def __init__(self, n_rounds):
-        self.n_rounds = n_rounds
-        self.seen = 0
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **_):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **_):
-        self.seen += context.task_name == "round"
-        return self.seen >= self.n_rounds
 
 
 # what the paper says
@@ -484,7 +447,7 @@ def test_progress_is_shown_and_a_callback_may_stop_it(capsys):
     X, y = some_data()
     BoostedKernel(n_rounds=3).set_callbacks(ProgressBar()).fit(X, y)
     assert "BoostedKernel" in capsys.readouterr().out
-    stop = Stop(3)
+    stop = Stop(3, "round")
     learner = BoostedKernel(n_rounds=10).set_callbacks(stop).fit(X, y)
     assert stop.seen == learner.n_rounds_ == len(learner.alphas_) == 3
     assert learner.kernel_ == BoostedKernel(n_rounds=3).fit(X, y).kernel_

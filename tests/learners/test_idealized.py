@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Kernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 from sklearn.metrics import pair_confusion_matrix
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -32,6 +32,7 @@ from reference import (
     idealized_squared_distance,
     nearest_pairs,
 )
+from stand_ins import Function, Stop
 
 EACH_BASE = pytest.mark.parametrize("base", [None, RBF(2.0)], ids=["linear", "rbf"])
 EACH_PSD = pytest.mark.parametrize("psd", ["exact", "clip"])
@@ -74,43 +75,6 @@ def positive_part(M):
 def scale_of(learner, X):
     """The root mean squared distance of the pairs: prices are given in this unit."""
     return np.sqrt(np.mean(np.sum((X[learner.pairs_[:, 0]] - X[learner.pairs_[:, 1]]) ** 2, axis=1)))
-
-
-class Function(Kernel):
-    """A function of the inner products as a base kernel, PSD or not."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __call__(self, X, Y=None, eval_gradient=False):
-        return self.function(X @ (X if Y is None else Y).T)
-
-    def diag(self, X):
-        return np.diag(self(X))
-
-    def is_stationary(self):
-        return False
-
-
-class Stop:
-    """A callback that stops after so many steps."""
-
-    def __init__(self, n_steps):
-        self.n_steps = n_steps
-        self.seen = 0
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **_):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **_):
-        self.seen += context.task_name == "newton step"
-        return self.seen >= self.n_steps
 
 
 # what the paper says
@@ -565,7 +529,7 @@ def test_progress_is_shown_and_a_callback_may_stop_it(capsys):
     X, y = some_data()
     learn().set_callbacks(ProgressBar()).fit(X, y)
     assert "IdealizedKernel" in capsys.readouterr().out
-    stop = Stop(3)
+    stop = Stop(3, "newton step")
     with pytest.warns(ConvergenceWarning, match="stopped after 3 steps"):
         learner = learn(C_similar=1.0).set_callbacks(stop).fit(X, y)
     assert stop.seen == learner.n_iter_ == 3

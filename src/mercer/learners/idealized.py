@@ -92,8 +92,8 @@ class IdealizedKernel(KernelLearner):
         With ``psd="clip"``, the negative eigenvalues that were set to zero, as a share of the sum of all
         absolute eigenvalues. Zero with ``psd="exact"``.
     objective_ : float
-        The primal objective, in the units in which C is given (with ``psd="clip"``: of the QP, before clipping,
-        as are `gamma_` and `gap_`).
+        The primal objective, in the units in which C is given (with ``psd="clip"`` that of the QP, before
+        clipping, as are `gamma_` and `gap_`).
     gap_ : float
         How far that is above the dual objective.
     n_iter_ : int
@@ -103,8 +103,8 @@ class IdealizedKernel(KernelLearner):
 
     Notes
     -----
-    With similar pairs alone, dissimilar ones are guessed: five times as many as there are rows, drawn uniformly
-    among pairs that the similar ones do not connect. `unlabelled` rows are among those that are drawn.
+    With similar pairs alone, dissimilar ones are guessed: five times as many as there are rows, drawn
+    uniformly among pairs that the similar ones do not connect. `unlabelled` rows are among those drawn.
 
     Departures from the paper:
 

@@ -1,0 +1,42 @@
+"""Stand-ins that the tests of learners share: odd base kernels, and a callback that stops."""
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+
+class Function(Kernel):
+    """A function of the inner products as a base kernel, PSD or not."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        return self.function(X @ (X if Y is None else Y).T)
+
+    def diag(self, X):
+        return np.diag(self(X))
+
+    def is_stationary(self):
+        return False
+
+
+class Stop:
+    """A callback that stops after so many steps of a name."""
+
+    def __init__(self, n_steps, name):
+        self.n_steps = n_steps
+        self.name = name
+        self.seen = 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **_):
+        self.seen += context.task_name == self.name
+        return self.seen >= self.n_steps
