@@ -632,7 +632,7 @@ def test_columns_of_very_different_scales_do_not_stop_it(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 3)) * [1e3, 1e-2, 1e-3], rng.integers(0, 3, 20)
     learner = BoostedKernel(loss=loss).fit(X, y)
-    assert np.all(np.diff(learner.losses_) < 1e-14)  # at the end it stays where it is, up to rounding
+    assert np.all(np.diff(learner.losses_) < 0)
     assert np.all(learner.alphas_ > 0)
 
 

@@ -71,12 +71,15 @@ def boost_kernel(
         alpha = choose_step(table, G, step)
         if not alpha > 0.0:  # the score was all rounding
             break
+        before = table.loss
         table.add(np.sqrt(alpha) * G)
         if not np.isfinite(table.loss):
             raise ValueError(
                 "the loss overflows: steps for kernel values in [−1, 1] are too long for these. Normalize "
                 "the step, or scale the rows down"
             )
+        if step != "literal" and not table.loss < before:  # what was left to gain is less than rounding
+            break
         rounds.append(Round(u, alpha, table.loss))
         start = _near(u.sum(axis=1), fresh)
         if progress is not None and progress(len(rounds)):
