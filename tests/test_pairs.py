@@ -109,8 +109,8 @@ def test_two_classes_are_two_groups_and_three_are_not(y, two):
         ([("a", "b")], (), TypeError, "similar must hold row numbers"),
         ((), (), ValueError, "there are no pairs: list some"),
         ((), [(3, 3)], ValueError, "row 3 is listed as dissimilar to itself: drop"),
-        ([(1, 2)], [(2, 1)], ValueError, r"1 pairs are listed .* such as \(1, 2\): drop one"),
-        ([(1, 2), (0, 4), (3, 4)], [(4, 0), (2, 1)], ValueError, r"2 pairs .* such as \(0, 4\)"),
+        ([(1, 2)], [(2, 1)], ValueError, r"1 of the pairs are listed .* such as \(1, 2\): drop one"),
+        ([(1, 2), (0, 4), (3, 4)], [(4, 0), (2, 1)], ValueError, r"2 of the pairs .* such as \(0, 4\)"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(similar, dissimilar, error, message):

@@ -14,11 +14,12 @@ class Pairs(NamedTuple):
     """Pairs of similar and of dissimilar rows, as row numbers of the X that they are given with.
 
     A pair has no order and counts once, however often it is listed. `check` is what learners call; it
-    refuses numbers that are not rows, and pairs that are listed as both.
+    refuses numbers that are not rows, and pairs that are listed as both. Cross-validation, which passes on
+    parts of X, does not renumber pairs: fit learners to pairs outside of it.
 
     Parameters
     ----------
-    similar : array-like of shape (n_similar, 2)
+    similar : array-like of shape (n_similar, 2), default=()
         Rows that belong together.
     dissimilar : array-like of shape (n_dissimilar, 2), default=()
         Rows that do not.
@@ -61,8 +62,8 @@ class Pairs(NamedTuple):
         if len(both):
             pair = tuple(int(row) for row in divmod(both[0], n_rows))
             raise ValueError(
-                f"{len(both)} pairs are listed as similar and as dissimilar, such as {pair}: drop one of the "
-                "two, or both"
+                f"{len(both)} of the pairs are listed as similar and as dissimilar, such as {pair}: drop one "
+                "of the two, or both"
             )
         if not len(similar) + len(dissimilar):
             raise ValueError("there are no pairs: list some similar or dissimilar rows")
@@ -106,7 +107,10 @@ def _as_index(pairs: Any, name: str, n_rows: int) -> Index:
         raise TypeError(f"{name} must hold row numbers (integers), not {array.dtype}")
     if array.min() < 0 or array.max() >= n_rows:
         wrong = array[(array < 0) | (array >= n_rows)][0]
-        raise ValueError(f"{name} names row {wrong}, but X has rows 0 to {n_rows - 1}")
+        raise ValueError(
+            f"{name} names row {wrong}, but X has rows 0 to {n_rows - 1} (cross-validation, which fits to "
+            "parts of X, does not renumber pairs)"
+        )
     key = np.unique(_key(np.sort(array.astype(np.intp), axis=1), n_rows))
     return np.column_stack(np.divmod(key, n_rows)).astype(np.intp)
 

@@ -51,8 +51,10 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             Their classes, two or more.
         pairs : Pairs, optional
             Similar and dissimilar rows of X. If they are given, the kernel is learned from them, not from y.
+            Cross-validation, which fits to parts of X, does not renumber them.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
-            More rows, of which nothing is known but where they are.
+            More rows, of which nothing is known but where they are; the learner says what they are for.
+            (A label of −1 in y is a class like any other.)
 
         Returns
         -------

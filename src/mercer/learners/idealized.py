@@ -48,8 +48,8 @@ class IdealizedKernel(KernelLearner):
         The base kernel. None is the plain inner product.
     C_similar, C_dissimilar : float, default=1e3, 1e4
         The price :math:`C_S` of similar pairs that come farther apart, and :math:`C_D` of dissimilar ones
-        that do not move apart, in units in which the mean squared distance of the pairs is one. So the scale
-        of the features does not matter.
+        that do not move apart, in units in which the mean squared distance of the pairs is one: a common
+        factor of all features does not matter. Their relative scales do; scale them first.
     nu : float, default=0.1
         ν, in [0, 1): the share of dissimilar pairs that may fall short of γ.
     n_neighbors : int or None, default=5
@@ -61,9 +61,10 @@ class IdealizedKernel(KernelLearner):
         "exact" solves the problem over PSD matrices. "clip" solves the paper's QP over all symmetric ones,
         and then sets negative eigenvalues to zero: that is not optimal, and it can fail.
     max_rank : int, default=100
-        The rank r is at most this; of more directions, those that hold most of the rows are kept.
+        The rank r is at most this; of more directions, those that hold most of the rows are kept. The time
+        grows like its fourth power, and 20 to 50 is often as good.
     tol : float, default=1e-6
-        The duality gap that is asked for, as a share of the dual value.
+        The duality gap that is asked for, as a share of the dual value or of ½‖G‖², whichever is larger.
     max_iter : int, default=200
         The most steps.
     random_state : int, RandomState instance or None, default=None
@@ -105,6 +106,10 @@ class IdealizedKernel(KernelLearner):
     -----
     With similar pairs alone, dissimilar ones are guessed: five times as many as there are rows, drawn
     uniformly among pairs that the similar ones do not connect. `unlabelled` rows are among those drawn.
+
+    Listed pairs, too, are used only if they are near by `n_neighbors` and `radius`; set both to None to use
+    all of them (`pairs_` says which were). They are row numbers of the X of this very `fit`:
+    cross-validation, which passes on parts of X, does not renumber them.
 
     Departures from the paper:
 
@@ -225,17 +230,21 @@ class IdealizedKernel(KernelLearner):
         return chosen
 
     def _warn(self, solution: PairSolution) -> None:
-        if not solution.gap <= self.tol * abs(solution.dual):
+        if not solution.relative_gap <= self.tol:
+            advice = (
+                "increase max_iter" if solution.n_iter == self.max_iter else "rounding errors rule, scale X"
+            )
             warnings.warn(
-                f"stopped after {solution.n_iter} steps at a duality gap of {solution.gap:.1e}: increase "
-                "max_iter or tol, or lower the prices C_similar and C_dissimilar",
+                f"stopped after {solution.n_iter} steps at a relative duality gap of "
+                f"{solution.relative_gap:.1e} (tol={self.tol:g}): {advice}, or increase tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         if solution.gamma <= 1e-6:  # in units of the pairs' mean squared distance
             warnings.warn(
                 "γ is zero: at these prices it does not pay to move dissimilar pairs apart, and the kernel "
-                "may be no better than the base kernel. Increase C_dissimilar or nu, or decrease C_similar",
+                "may be no better than the base kernel. Scale the features (StandardScaler) if they are not; "
+                "else increase C_similar and C_dissimilar by powers of ten, or their ratio",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -71,6 +71,11 @@ class PairSolution(NamedTuple):
         """Return how far the minimum may be below the primal value."""
         return self.primal - self.dual
 
+    @property
+    def relative_gap(self) -> float:
+        """Return the gap as a share of the dual value, or of ½‖G‖² if that is larger."""
+        return self.gap / max(abs(self.dual), 0.5 * float(np.sum(self.G**2)))
+
 
 class _Constraints(NamedTuple):
     """c ≥ lower, c ≤ upper and Σ_D c ≥ least, as slacks A c + const ≥ 0."""
@@ -110,7 +115,7 @@ def solve_pair_qp(
     max_iter: int = 200,
     progress: Callable[[int], bool] | None = None,
 ) -> PairSolution:
-    """Solve the problem, for 0 ≤ ν < 1, to a duality gap of `tol` times the dual value.
+    """Solve the problem, for 0 ≤ ν < 1, to a relative duality gap of `tol`.
 
     `progress` is called after each step with its number; if it returns true, that was the last step.
     """
@@ -138,7 +143,7 @@ def solve_pair_qp(
             improved = n_iter
         best = better._replace(n_iter=n_iter)
         stopped = progress is not None and progress(n_iter)
-        if stopped or best.gap <= tol * abs(best.dual) or n_iter - improved >= PATIENCE:
+        if stopped or best.relative_gap <= tol or n_iter - improved >= PATIENCE:
             break
     return best
 

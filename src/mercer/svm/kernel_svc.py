@@ -51,7 +51,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
         of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float, default=1.0
-        The price of a margin violation.
+        The price of a margin violation. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
     class_weight : dict, "balanced" or None, default=None
         What multiplies `C` for the rows of each class, as in `sklearn.svm.SVC`.
     solver : {"auto", "gram", "features"}, default="auto"
@@ -100,8 +100,8 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.model_selection import GridSearchCV
+    >>> from mercer import KernelSVC
     >>> from mercer.kernels import Perceptron
-    >>> from mercer.svm.kernel_svc import KernelSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> search = GridSearchCV(KernelSVC(Perceptron()), {"C": [0.1, 1.0, 10.0]}).fit(X, y)
     >>> bool(search.best_score_ > 0.95)
@@ -217,9 +217,12 @@ def _learn(learner: Any, X: Array, y: NDArray[Any], given: dict[str, Any]) -> An
                 f"{what} given, but the kernel {learner} is fixed: give KernelSVC a learner instead"
             )
         return None
-    if not hasattr(learner, "fit"):
+    if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
-    return clone(learner).fit(X, y, **given)
+    fitted = clone(learner).fit(X, y, **given)
+    if not hasattr(fitted, "kernel_"):
+        raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
+    return fitted
 
 
 def _kernel_of(learner: Any, fitted: Any) -> Any:
