@@ -3,7 +3,10 @@
 import importlib
 import sys
 
-NAMES = ("agreement", "small", "single_fit", "growth", "boosting", "boosted_kernel", "idealized", "selection")
+NAMES = (
+    *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # SVMs of stumps and perceptrons
+    *("boosted_kernel", "idealized", "pairs_only"),  # learned kernels
+)
 
 
 def main() -> None:

@@ -38,6 +38,8 @@ def as_sets(chosen):
 
 def as_expected(Z, pairs, m, radius):
     listed = np.concatenate([pairs.similar, pairs.dissimilar])
+    if m is None and radius == "median":  # all pairs are asked for
+        radius = None
     if radius == "median":
         radius = np.median([np.sqrt(np.sum((Z[i] - Z[j]) ** 2)) for i, j in listed])
     limit = np.inf if radius is None else radius
@@ -61,7 +63,7 @@ def test_listed_pairs_are_thinned_by_the_same_rule(n_neighbors, radius):
     Z, label = some_rows()
     similar, dissimilar = Pairs.from_labels(label)
     rng = np.random.default_rng(1)
-    listed = Pairs(rng.permutation(similar)[:50], rng.permutation(dissimilar)[:90]).check(30)
+    listed = Pairs(rng.permutation(similar)[:80], rng.permutation(dissimilar)[:120]).check(30)
     expected = as_expected(Z, listed, n_neighbors, radius)
     assert as_sets(choose(Z, listed, n_neighbors, radius)) == expected
     assert all(expected)
@@ -226,3 +228,21 @@ def test_a_pair_of_a_row_with_itself_says_nothing():
         ValueError, match="a row with itself, which says nothing: list pairs of different rows"
     ):
         choose(some_rows(4)[0], Pairs([(1, 1)]))
+
+
+@pytest.mark.parametrize("radius", ["median", None])
+def test_few_listed_pairs_are_all_used(radius):
+    Z, label = some_rows()
+    similar, dissimilar = Pairs.from_labels(label)
+    listed = Pairs(similar[:40], dissimilar[:20]).check(30)  # two a row
+    assert as_sets(choose(Z, listed, 1, radius)) == as_expected(Z, listed, None, None)
+    assert as_sets(choose(Z, listed, 1, 1.3)) == as_expected(Z, listed, None, 1.3)
+
+
+def test_classes_farther_apart_than_the_median_still_have_dissimilar_pairs():
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1], [40, 8])
+    Z = rng.normal(size=(48, 2)) + 100.0 * label[:, None]
+    chosen = choose(Z, label)
+    assert as_sets(chosen)[1] == as_expected(Z, Pairs.from_labels(label), 5, None)[1]
+    assert np.any(~chosen.dissimilar)

@@ -115,7 +115,7 @@ def test_without_dissimilar_pairs_the_learner_draws_its_own_and_unknown_pairs_ju
 def test_all_pairs_of_labels_are_the_labels(cheap):
     Z, y = small_draw().train.Z, small_draw().train.y
     by_labels, by_pairs = (
-        idealized(1e3, "exact", 0).fit(Z, y=given.get("y"), pairs=given.get("pairs"))
+        idealized(1e3, "exact", 0).set_params(n_neighbors=None).fit(Z, **given)
         for given in ({"y": y}, {"pairs": Pairs.from_labels(y)})
     )
     assert_allclose(by_labels.kernel_(Z), by_pairs.kernel_(Z), rtol=1e-6, atol=1e-9)

@@ -177,7 +177,7 @@ def test_every_pair_is_one_of_the_three_cases_of_proposition_2(case, psd):
     problem = make_problem(case, psd)
     found = solve_pair_qp(problem, tol=1e-9)
     D, bound, side = problem.dissimilar, problem.bounds, found.at_bound
-    size = np.abs(excess_of(problem, found.G)).max()
+    size = max(np.abs(excess_of(problem, found.G)).max(), 1e-3)  # of squared distances of about one
     # positive: farther than it must be
     margin = np.where(D, excess_of(problem, found.G) - found.gamma, -excess_of(problem, found.G))
     assert set(np.unique(side)) <= {-1, 0, 1}

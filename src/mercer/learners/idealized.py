@@ -53,7 +53,8 @@ class IdealizedKernel(KernelLearner):
     nu : float, default=0.1
         ν, in [0, 1): the share of dissimilar pairs that may fall short of γ.
     n_neighbors : int or None, default=5
-        A pair is used if, for one of its rows, it is among so many nearest ones of its kind. None: all pairs.
+        A pair is used if, for one of its rows, it is among so many nearest ones of its kind. None: all pairs,
+        whatever the median. Listed pairs are thinned only if there are more than 2 `n_neighbors` a row.
     radius : {"median"}, float or None, default="median"
         … and no farther apart than this distance (in the feature space), "median" being that of all pairs.
         None: any distance.
@@ -77,7 +78,8 @@ class IdealizedKernel(KernelLearner):
         The learned kernel.
     gamma_ : float
         γ, in the units of the rows' squared distances. Zero means that it did not pay to move anything apart:
-        then the kernel may be no better than the base kernel, and a warning says so.
+        then Proposition 3 says nothing, the kernel may be no better than the base kernel, and a warning says
+        so.
     pairs_ : array of shape (n_pairs, 2)
         The pairs that were used, as row numbers.
     dissimilar_ : boolean array of shape (n_pairs,)
@@ -86,9 +88,9 @@ class IdealizedKernel(KernelLearner):
         α_ij of (11): G is the sum of α_ij (φ(x_i) − φ(x_j))(φ(x_i) − φ(x_j))ᵀ over dissimilar pairs less that
         over similar ones (with ``psd="exact"``: the PSD part of that).
     support_pairs_ : array of shape (n_support_pairs, 2)
-        The pairs with α_ij > 0.
+        The pairs with α_ij > 0, up to rounding.
     error_pairs_ : array of shape (n_error_pairs, 2)
-        The pairs with α_ij at its bound C/N, which may fall short (Proposition 2).
+        The pairs with α_ij at its bound (C/N, in the units of C), which may fall short (Proposition 2).
     clipped_ : float
         With ``psd="clip"``, the negative eigenvalues that were set to zero, as a share of the sum of all
         absolute eigenvalues. Zero with ``psd="exact"``.
@@ -107,14 +109,17 @@ class IdealizedKernel(KernelLearner):
     With similar pairs alone, dissimilar ones are guessed: five times as many as there are rows, drawn
     uniformly among pairs that the similar ones do not connect. `unlabelled` rows are among those drawn.
 
-    Listed pairs, too, are used only if they are near by `n_neighbors` and `radius`; set both to None to use
-    all of them (`pairs_` says which were). They are row numbers of the X of this very `fit`:
-    cross-validation, which passes on parts of X, does not renumber them.
+    Pairs are row numbers of the X of this very `fit`: cross-validation, which passes on parts of X, does not
+    renumber them.
 
     Departures from the paper:
 
     - The QP (14)–(16) does not ask for a PSD matrix, and its solution seldom is one. ``psd="exact"`` does.
     - :math:`C_S`, :math:`C_D` and ν are not given. Here C is in units of the pairs' mean squared distance.
+    - Where no dissimilar (or no similar) pair is within the median distance, as between well separated
+      classes of unequal size, the nearest ones of that kind are taken at any distance. Listed pairs are all
+      used, unless there are more than 2 `n_neighbors` a row.
+    - Of more than `max_rank` directions of the feature space, the kernel is zero along the others.
     - γ is the ν-quantile of the dissimilar pairs' gains, and not the mean over pairs with 0 < α < C/N, of
       which there may be none.
 
@@ -166,6 +171,8 @@ class IdealizedKernel(KernelLearner):
 
     def _learn(self, known: Knowledge, context: CallbackContext) -> None:
         X = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
+        if self.base is None:
+            X = X - np.median(X, axis=0)  # only differences count, and far from zero those lose digits
         frame = frame_rows(X, self.base, self.max_rank)
         Z = _centre(frame.coordinates)
         chosen = self._choose(known, Z)
@@ -240,7 +247,7 @@ class IdealizedKernel(KernelLearner):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        if solution.gamma <= 1e-6:  # in units of the pairs' mean squared distance
+        elif solution.gamma <= 1e-6:  # in units of the pairs' mean squared distance
             warnings.warn(
                 "γ is zero: at these prices it does not pay to move dissimilar pairs apart, and the kernel "
                 "may be no better than the base kernel. Scale the features (StandardScaler) if they are not; "
@@ -259,7 +266,7 @@ class IdealizedKernel(KernelLearner):
             self.clipped_ = 0.0
         self.gamma_ = solution.gamma * scale**2
         self.pairs_, self.dissimilar_ = chosen
-        self.pair_weights_ = np.where(solution.at_bound == -1, 0.0, solution.alpha) / scale**2
+        self.pair_weights_ = solution.alpha / scale**2
         self.support_pairs_ = chosen.rows[solution.at_bound != -1]
         self.error_pairs_ = chosen.rows[solution.at_bound == 1]
         self.objective_, self.gap_ = solution.primal, solution.gap

@@ -34,31 +34,33 @@ def choose_from_labels(
     if n_neighbors is None:
         return choose_from_pairs(Z, Pairs.from_labels(label), None, radius, rng)
     limit = _radius_of(radius, lambda: _some_distances(Z, rng))
-    found = []
-    for k in range(int(label.max()) + 1):
-        own, others = np.flatnonzero(label == k), np.flatnonzero(label != k)
-        found.append((_nearest(Z, own, own, n_neighbors, limit), False))
-        found.append((_nearest(Z, own, others, n_neighbors, limit), True))
-    return _collect(found)
+    groups = [(np.flatnonzero(label == k), np.flatnonzero(label != k)) for k in range(int(label.max()) + 1)]
+    similar = np.concatenate([_nearest(Z, own, own, n_neighbors) for own, _ in groups])
+    dissimilar = np.concatenate([_nearest(Z, own, others, n_neighbors) for own, others in groups])
+    return _collect(_within(Z, similar, limit, radius), _within(Z, dissimilar, limit, radius))
 
 
 def choose_from_pairs(
     Z: Array, pairs: Pairs, n_neighbors: int | None, radius: Any, rng: RandomState
 ) -> ChosenPairs:
-    """Choose among listed pairs; if none is dissimilar, some are guessed."""
+    """Choose among listed pairs; if none is dissimilar, some are guessed.
+
+    The neighbour rule is there to keep pairs from being too many: where they are few, all are used, unless a
+    radius is given as a number.
+    """
     similar, dissimilar = pairs.similar, pairs.dissimilar
     similar = similar[similar[:, 0] != similar[:, 1]]
-    guessed = len(dissimilar) == 0
-    if guessed and len(similar) == 0:
+    if len(similar) + len(dissimilar) == 0:
         raise ValueError(
             "each pair is of a row with itself, which says nothing: list pairs of different rows"
         )
-    if guessed:
-        dissimilar = guess_dissimilar(len(Z), similar, rng)
+    if n_neighbors is None or len(similar) + len(dissimilar) <= 2 * n_neighbors * len(Z):
+        n_neighbors, radius = None, None if isinstance(radius, str) else radius
     limit = _radius_of(radius, lambda: distances(Z, np.concatenate([similar, dissimilar])))
-    # of guesses, the nearest would be the wrong ones: they are taken as they come
-    unlike = dissimilar if guessed else _thin(Z, dissimilar, n_neighbors, limit)
-    return _collect([(_thin(Z, similar, n_neighbors, limit), False), (unlike, True)])
+    alike = _within(Z, _thin(Z, similar, n_neighbors), limit, radius)
+    if len(dissimilar) == 0:  # of guesses, the nearest would be the wrong ones: they are taken as they come
+        return _collect(alike, guess_dissimilar(len(Z), similar, rng))
+    return _collect(alike, _within(Z, _thin(Z, dissimilar, n_neighbors), limit, radius))
 
 
 def guess_dissimilar(n_rows: int, similar: Index, rng: RandomState) -> Index:
@@ -76,25 +78,28 @@ def guess_dissimilar(n_rows: int, similar: Index, rng: RandomState) -> Index:
     return drawn[rng.permutation(len(drawn))[: GUESSES * n_rows]]
 
 
-def _nearest(Z: Array, own: Index, others: Index, m: int, limit: float) -> Index:
+def _nearest(Z: Array, own: Index, others: Index, m: int) -> Index:
     same = own is others
     wanted = min(m, len(others) - same)
     if wanted < 1:
         return np.empty((0, 2), dtype=np.intp)
     search = NearestNeighbors(n_neighbors=wanted).fit(Z[others])
     found = search.kneighbors(None if same else Z[own], return_distance=False)
-    pairs = np.column_stack([np.repeat(own, wanted), others[found.ravel()]])
-    # a distance that is the median itself must not be lost by another way to round it
-    return pairs[distances(Z, pairs) <= limit]
+    return np.column_stack([np.repeat(own, wanted), others[found.ravel()]])
 
 
-def _thin(Z: Array, listed: Index, m: int | None, limit: float) -> Index:
-    """Keep a pair if it is among the m nearest of its kind for one of its rows, and near enough."""
-    distance = distances(Z, listed)
-    if m is not None:
-        near = _rank_for_rows(listed, distance) < m
-        listed, distance = listed[near], distance[near]
-    return listed[distance <= limit]
+def _thin(Z: Array, listed: Index, m: int | None) -> Index:
+    """Keep a pair if it is among the m nearest of its kind for one of its rows."""
+    return listed if m is None else listed[_rank_for_rows(listed, distances(Z, listed)) < m]
+
+
+def _within(Z: Array, pairs: Index, limit: float, radius: Any) -> Index:
+    """Keep the pairs within the limit; if that is the median and there are none, keep all.
+
+    Between well separated classes of unequal size, all dissimilar pairs are farther apart than the median.
+    """
+    near = distances(Z, pairs) <= limit
+    return pairs[near] if np.any(near) or not isinstance(radius, str) else pairs
 
 
 def _rank_for_rows(listed: Index, distance: Array) -> Index:
@@ -132,9 +137,8 @@ def distances(Z: Array, rows: Index) -> Array:
     return distance
 
 
-def _collect(found: list[tuple[Index, bool]]) -> ChosenPairs:
+def _collect(similar: Index, dissimilar: Index) -> ChosenPairs:
     """Put the pairs together, each once: two rows may be each other's neighbours."""
-    rows = np.sort(np.concatenate([pairs for pairs, _ in found]), axis=1)
-    dissimilar = np.repeat([unlike for _, unlike in found], [len(pairs) for pairs, _ in found])
+    rows = np.sort(np.concatenate([similar, dissimilar]), axis=1)
     rows, first = np.unique(rows, axis=0, return_index=True)
-    return ChosenPairs(rows, dissimilar[first])
+    return ChosenPairs(rows, first >= len(similar))

@@ -82,9 +82,15 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     products = _Products.of(projection)
     if not len(products.scale):  # nothing of the matrix is positive, nor will be after a small change
         return lambda b: b / weight
-    return (_factor_by_columns if len(products.scale) < len(weight) else _factor_by_pairs)(
-        pairs, projection.basis, products, weight
-    )
+    factor = _factor_by_columns if len(products.scale) < len(weight) else _factor_by_pairs
+    solve = factor(pairs, projection.basis, products, weight)
+
+    def refine(b: Array) -> Array:
+        """Solve, and once more for what is left: with weights of many magnitudes digits are lost."""
+        x = solve(b)
+        return x + solve(b - weight * x - pairs.measure(projection.derive(pairs.combine(x))))
+
+    return refine
 
 
 class _Products(NamedTuple):

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ENOUGH = 0.1  # of the gap that is asked for is aimed at, not less: smaller slacks only add rounding errors
+OPEN = 0.01  # products of slacks and multipliers are at least this share of what the gradient leaves open
+TRIES = 12  # halvings of a step that does not lower the barrier function
 TO_BOUNDARY = 0.995  # the share of the way to the boundary that a step may go
 PATIENCE = 12  # steps without a clearly smaller duality gap, after which only rounding errors are left
 
@@ -132,7 +134,7 @@ def solve_pair_qp(
     for n_iter in range(1, max_iter + 1):
         try:
             with np.errstate(all="ignore"):  # near the end, a slack may be rounded to zero
-                c, z = _advance(problem, constraints, point, ENOUGH * tol * abs(best.dual))
+                c, z = _advance(problem, constraints, point, distance, ENOUGH * tol * abs(best.dual))
         except np.linalg.LinAlgError:
             break
         if not (np.all(np.isfinite(c)) and np.all(np.isfinite(z))):
@@ -169,7 +171,7 @@ def _evaluate(problem: PairProblem, c: Array, z: Array, distance: Array) -> _Poi
 
 
 def _advance(
-    problem: PairProblem, constraints: _Constraints, point: _Point, gap: float
+    problem: PairProblem, constraints: _Constraints, point: _Point, distance: Array, gap: float
 ) -> tuple[Array, Array]:
     """Make one Newton step towards a smaller gap, but this one, by Mehrotra's predictor and corrector."""
     D, z, n = constraints.D, point.z, len(point.c)
@@ -188,11 +190,41 @@ def _advance(
 
     _, ds, dz = direct(np.zeros(len(s)))
     t = _longest(s, ds, z, dz)
-    mu, reached = s @ z / len(s), (s + t * ds) @ (z + t * dz) / len(s)
-    centre = float(np.maximum(mu * (reached / mu) ** 3, gap / len(s)))
-    dc, ds, dz = direct(centre - ds * dz)
-    t = TO_BOUNDARY * _longest(s, ds, z, dz)
+    mu, reached = float(s @ z / len(s)), float((s + t * ds) @ (z + t * dz) / len(s))
+    # a gap that is still open in the other optimality condition: products must not get much smaller than it
+    open_gap = float(np.abs(point.excess - constraints.pull(z)) @ np.minimum(s[:n], s[n : 2 * n]))
+    centre = max(float(mu * (reached / mu) ** 3), gap / len(s), OPEN * open_gap / len(s))
+    plain = np.ones(len(s))
+    # where the eigenvalues that are cut off change, a step may be worth nothing: then a plainer one is made
+    for target, aim in ((centre - ds * dz, centre), (centre * plain, centre), (max(mu, centre) * plain, mu)):
+        dc, ds, dz = direct(target)
+        t = TO_BOUNDARY * _longest(s, ds, z, dz)
+        share = _descend(problem, constraints, point, distance, t * dc, max(aim, centre))
+        if share > 0.0:
+            break
+    t *= share or 2.0**-TRIES
     return point.c + t * dc, z + t * dz
+
+
+def _descend(
+    problem: PairProblem, constraints: _Constraints, point: _Point, distance: Array, dc: Array, mu: float
+) -> float:
+    """Return the share 1, ½, ¼, … of a step at which the barrier function falls enough; 0 if it does not."""
+
+    def barrier(c: Array, G: Array) -> float:
+        return float(0.5 * np.sum(G**2) - c @ distance - mu * np.sum(np.log(constraints.slacks(c))))
+
+    slope = float((point.excess - constraints.pull(mu / constraints.slacks(point.c))) @ dc)
+    before = barrier(point.c, point.projection.G)
+    if not slope < 0.0:
+        return 0.0
+    for k in range(TRIES):
+        share = 2.0**-k
+        c = point.c + share * dc
+        after = barrier(c, Projection.of(problem.pairs.combine(c), problem.psd).G)
+        if after <= before + 1e-4 * share * slope + 1e-9 * abs(before):
+            return share
+    return 0.0
 
 
 def _longest(s: Array, ds: Array, z: Array, dz: Array) -> float:
