@@ -4,7 +4,7 @@ import importlib
 import sys
 
 NAMES = (
-    *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # SVMs of stumps and perceptrons
+    *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
     *("boosted_kernel", "idealized", "pairs_only"),  # learned kernels
 )
 
