@@ -50,7 +50,7 @@ def main() -> None:
     problem = PairProblem(
         Differences(X / scale, *learner.pairs_.T), learner.dissimilar_, 1e3, 1e5, 0.1, psd=False
     )
-    ours, solution = wall_seconds(lambda: solve_pair_qp(problem), 3)
+    ours, solution = wall_seconds(lambda: solve_pair_qp(problem, tol=1e-5), 5)
     times = {}
     for solver in SOLVERS:
         try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from .experiment import Method, Table, seed_of
 from .store import Cell, Result, Store

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 CELLS_AT_A_TIME = 2**22  # of the products of coordinates, while their second moments are added up
+WIDE = 1e8  # weights that differ by more than this factor cost digits
 DOUBTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # added to a unit diagonal until rounding errors are no obstacle
 
 
@@ -84,6 +85,8 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
         return lambda b: b / weight
     factor = _factor_by_columns if len(products.scale) < len(weight) else _factor_by_pairs
     solve = factor(pairs, projection.basis, products, weight)
+    if np.max(weight) <= WIDE * np.min(weight):
+        return solve
 
     def refine(b: Array) -> Array:
         """Solve, and once more for what is left: with weights of many magnitudes digits are lost."""

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.solvers.differences import Differences, Projection, factor_hessian
 
@@ -32,6 +33,7 @@ Flags = NDArray[np.bool_]
 
 ENOUGH = 0.1  # of the gap that is asked for is aimed at, not less: smaller slacks only add rounding errors
 OPEN = 0.01  # products of slacks and multipliers are at least this share of what the gradient leaves open
+ONE_THREAD = 500  # up to so many unknowns, a second thread of the linear algebra costs more than it brings
 TRIES = 12  # halvings of a step that does not lower the barrier function
 TO_BOUNDARY = 0.995  # the share of the way to the boundary that a step may go
 PATIENCE = 12  # steps without a clearly smaller duality gap, after which only rounding errors are left
@@ -128,6 +130,19 @@ def solve_pair_qp(
         problem.dissimilar.astype(np.float64),
         problem.nu * problem.C_dissimilar,
     )
+    rank = problem.pairs.X.shape[1]
+    size = min(len(bound), rank * (rank + 1) // 2)
+    with threadpool_limits(1 if size <= ONE_THREAD else None):
+        return _solve(problem, constraints, tol, max_iter, progress)
+
+
+def _solve(
+    problem: PairProblem,
+    constraints: _Constraints,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int], bool] | None,
+) -> PairSolution:
     distance = problem.pairs.measure(np.eye(problem.pairs.X.shape[1]))
     point = _start(problem, constraints, distance)
     best, improved = _judge(problem, constraints, point, distance), 0
@@ -199,7 +214,10 @@ def _advance(
     for target, aim in ((centre - ds * dz, centre), (centre * plain, centre), (max(mu, centre) * plain, mu)):
         dc, ds, dz = direct(target)
         t = TO_BOUNDARY * _longest(s, ds, z, dz)
-        share = _descend(problem, constraints, point, distance, t * dc, max(aim, centre))
+        # a quadratic program has no such changes, and longer steps without this care
+        share = (
+            _descend(problem, constraints, point, distance, t * dc, max(aim, centre)) if problem.psd else 1.0
+        )
         if share > 0.0:
             break
     t *= share or 2.0**-TRIES
