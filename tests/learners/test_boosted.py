@@ -1,7 +1,5 @@
 """BoostedKernel against Fig. 1 of [CKS02] written slowly, and against what must not matter."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -364,26 +362,6 @@ def test_rows_that_are_changed_later_do_not_change_the_kernel(base):
 
 
 # in scikit-learn
-
-
-@EACH_BASE
-def test_clones_and_pickles_are_the_same(base):
-    X, y = some_data()
-    learner = BoostedKernel(base, n_rounds=3, loss="exp", step="literal", balance=True, max_pairs=99)
-    assert clone(learner).get_params() == learner.get_params()
-    learner.set_params(random_state=0).fit(X, y)
-    copy = pickle.loads(pickle.dumps(learner))
-    assert copy.kernel_ == learner.kernel_
-    assert_array_equal(copy.transform(X), learner.transform(X))
-
-
-def test_the_base_kernel_is_neither_changed_nor_kept():
-    X, y = some_data()
-    base = RBF(0.8)
-    learner = BoostedKernel(base, n_rounds=2).fit(X, y)
-    assert learner.base is base
-    assert learner.kernel_.base is not base
-    assert learner.kernel_.base == base
 
 
 def test_a_grid_searches_the_base_kernel_too():

@@ -1,6 +1,5 @@
 """IdealizedKernel against the formulas of [KT03] written slowly, and against what must not matter."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -443,26 +442,6 @@ def test_all_rows_connected_is_no_obstacle_if_there_are_others():
 
 
 # in scikit-learn
-
-
-@EACH_BASE
-def test_clones_and_pickles_are_the_same(base):
-    X, y = some_data()
-    learner = learn(base, n_neighbors=3, radius=None, psd="clip", max_rank=9, tol=1e-5, max_iter=99)
-    assert clone(learner).get_params() == learner.get_params()
-    learner.set_params(random_state=0).fit(X, y)
-    copy = pickle.loads(pickle.dumps(learner))
-    assert copy.kernel_ == learner.kernel_
-    assert_array_equal(copy.transform(X), learner.transform(X))
-
-
-def test_the_base_kernel_is_neither_changed_nor_kept():
-    X, y = some_data()
-    base = RBF(0.8)
-    learner = learn(base).fit(X, y)
-    assert learner.base is base
-    assert learner.kernel_.base is not base
-    assert learner.kernel_.base == base
 
 
 def test_nearest_neighbours_and_k_means_do_better_with_its_features():
