@@ -2,8 +2,9 @@
 
 from importlib.metadata import version
 
-from mercer.learners import BoostedKernel, IdealizedKernel
+from mercer.learners import BoostedKernel, IdealizedKernel, Superkernel
 from mercer.pairs import Pairs
+from mercer.persistence import load, save
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 __version__ = version("mercer")
@@ -17,4 +18,7 @@ __all__ = [
     "PerceptronSVCCV",
     "StumpSVC",
     "StumpSVCCV",
+    "Superkernel",
+    "load",
+    "save",
 ]

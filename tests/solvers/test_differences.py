@@ -47,7 +47,30 @@ def test_sums_over_pairs_are_the_literal_ones(rng, n_columns):
     G = symmetric(rng, n_columns)
     lengths = [squared_length(pairs.X[i] - pairs.X[j], G) for i, j in rows]
     assert_allclose(pairs.measure(G), lengths, atol=1e-12)
+    assert_allclose(pairs.measure_closely(G), lengths, atol=1e-12)
     assert_array_equal(pairs.rows(slice(3, 9)), (pairs.X[pairs.first] - pairs.X[pairs.second])[3:9])
+
+
+def test_near_rows_far_from_zero_are_measured_closely(rng, monkeypatch):
+    monkeypatch.setattr(differences, "ROWS_AT_A_TIME", 7)
+    pairs, G = some_pairs(rng, 20, 3), np.diag([1.0, 2.0, 4.0])
+    X = 1.0 + np.rint(1024 * pairs.X) * 2.0**-40  # so that differences are exact
+    U = X[pairs.first] - X[pairs.second]
+    assert_allclose(pairs._replace(X=X).measure_closely(G), U**2 @ np.diag(G), rtol=1e-14)
+
+
+def test_what_a_newton_step_does_to_the_pairs_is_right_where_the_weights_are_tiny(rng):
+    # small weights make x large, and M(x) a sum that cancels; dM must still meet the equations of the pairs
+    pairs, b = some_pairs(rng, 60, 3), rng.normal(size=60)
+    weight = 10.0 ** rng.uniform(-18, -9, 60)
+    x, dM = factor_hessian(pairs, Projection.of(np.eye(3), True), weight)(b, np.zeros((3, 3)))
+    root = np.sqrt(weight)
+    U = pairs.rows(slice(None))
+    Z = np.einsum("pa,pb->pab", U, U).reshape(60, 9)
+    # to have no weight at all leaves the least squares of b by the pairs' lengths, weighted
+    expected = np.linalg.lstsq(Z / root[:, None], b / root)[0]
+    assert_allclose(dM.ravel(), expected, rtol=1e-5, atol=1e-6)
+    assert_allclose(weight * x, b - Z @ dM.ravel(), atol=1e-9)
 
 
 def test_a_combination_and_a_measure_are_adjoint(rng):
@@ -96,8 +119,12 @@ def test_the_newton_system_is_that_of_the_dense_hessian(rng, psd, n_pairs, shift
     if psd and shift < 0:
         assert_array_equal(H, np.zeros((n_pairs, n_pairs)))
     solve = factor_hessian(pairs, Projection.of(M, psd), weight)
-    for rhs in rng.normal(size=(2, n_pairs)):
-        assert_allclose(solve(rhs), np.linalg.solve(np.diag(weight) + H, rhs), rtol=1e-6, atol=1e-6)
+    projection = Projection.of(M, psd)
+    for rhs, R in zip(rng.normal(size=(2, n_pairs)), (np.zeros((5, 5)), symmetric(rng, 5)), strict=True):
+        x, dM = solve(rhs, R)
+        expected = np.linalg.solve(np.diag(weight) + H, rhs - pairs.measure(projection.derive(R)))
+        assert_allclose(x, expected, rtol=1e-6, atol=1e-6)
+        assert_allclose(dM, pairs.combine(x) + R, atol=1e-6 * max(1.0, np.abs(x).max()))
 
 
 def test_the_dense_hessian_is_that_of_finite_differences(rng):
@@ -116,7 +143,9 @@ def test_pairs_of_one_point_do_not_stop_the_newton_system(rng, n_pairs):
     pairs = some_pairs(rng, n_pairs, 4)
     same = pairs._replace(second=pairs.first)
     weight, rhs = rng.uniform(1, 2, n_pairs), rng.normal(size=n_pairs)
-    assert_allclose(factor_hessian(same, Projection.of(np.eye(4), True), weight)(rhs), rhs / weight)
+    assert_allclose(
+        factor_hessian(same, Projection.of(np.eye(4), True), weight)(rhs, np.zeros((4, 4)))[0], rhs / weight
+    )
 
 
 @pytest.mark.parametrize("n_pairs", [6, 40], ids=["by pairs", "by columns"])
@@ -125,5 +154,5 @@ def test_features_of_all_scales_do_not_spoil_the_newton_system(rng, n_pairs):
     pairs = pairs._replace(X=pairs.X * [1e-6, 1e-3, 1e-1, 1.0])
     M, weight = np.eye(4), 10.0 ** rng.uniform(-6, 6, n_pairs)
     H = (pairs.rows(slice(None)) @ pairs.rows(slice(None)).T) ** 2
-    x = factor_hessian(pairs, Projection.of(M, True), weight)(np.ones(n_pairs))
+    x = factor_hessian(pairs, Projection.of(M, True), weight)(np.ones(n_pairs), np.zeros((4, 4)))[0]
     assert_allclose(weight * x + H @ x, np.ones(n_pairs), atol=1e-5)

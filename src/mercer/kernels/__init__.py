@@ -1,16 +1,20 @@
 """Kernels: what a learner fills in, and what every tool that takes a kernel can use."""
 
 from .base import FeatureKernel, Kernel
+from .combination import Combination
 from .distance import Perceptron, Stump
 from .ensemble import PerceptronEnsemble, StumpEnsemble
 from .projected import Projected
+from .series import Series
 
 __all__ = [
+    "Combination",
     "FeatureKernel",
     "Kernel",
     "Perceptron",
     "PerceptronEnsemble",
     "Projected",
+    "Series",
     "Stump",
     "StumpEnsemble",
 ]

@@ -2,5 +2,6 @@
 
 from .boosted import BoostedKernel
 from .idealized import IdealizedKernel
+from .superkernel import Superkernel
 
-__all__ = ["BoostedKernel", "IdealizedKernel"]
+__all__ = ["BoostedKernel", "IdealizedKernel", "Superkernel"]

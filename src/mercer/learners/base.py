@@ -136,6 +136,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             raise ValueError(
                 f"unlabelled has {rows.shape[1]} columns, X has {self.n_features_in_}: they must be the same"
             )
+        _check_scale(rows)
         return rows
 
 

@@ -18,8 +18,10 @@ from sklearn.utils import gen_batches
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Solve = Callable[[Array, Array], tuple[Array, Array]]
 
 CELLS_AT_A_TIME = 2**22  # of the products of coordinates, while their second moments are added up
+ROWS_AT_A_TIME = 2**11  # of differences, while they are measured
 WIDE = 1e8  # weights that differ by more than this factor cost digits
 DOUBTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # added to a unit diagonal until rounding errors are no obstacle
 
@@ -44,6 +46,14 @@ class Differences(NamedTuple):
         own = np.einsum("ij,ij->i", Y, self.X)
         crossed: Array = np.einsum("ij,ij->i", Y[self.first], self.X[self.second])
         return own[self.first] + own[self.second] - 2 * crossed
+
+    def measure_closely(self, G: Array) -> Array:
+        """Return the same in O(N r²), without the rounding errors of distances far smaller than the rows."""
+        length = np.empty(len(self.first))
+        for part in gen_batches(len(length), ROWS_AT_A_TIME):
+            u = self.rows(part)
+            length[part] = np.einsum("ij,ij->i", u @ G, u)
+        return length
 
     def rows(self, part: slice) -> Array:
         """Return the differences of some pairs."""
@@ -74,24 +84,30 @@ class Projection(NamedTuple):
         return V @ (self.share * (V.T @ H @ V)) @ V.T
 
 
-def factor_hessian(pairs: Differences, projection: Projection, weight: Array) -> Callable[[Array], Array]:
-    """Return the function that solves (diag(weight) + H) x = b, H being the Hessian of ½‖Π(M(c))‖².
+def factor_hessian(pairs: Differences, projection: Projection, weight: Array) -> Solve:
+    """Return the function that solves a Newton system for x and dM, given b and R.
+
+    The equations are weight · x + uᵀ derive(dM) u = b for each pair, and dM = M(x) + R. Without dM this is
+    (diag(weight) + H) x = …, H being the Hessian of ½‖Π(M(c))‖². But M(x) cancels if the weights are small and
+    x is large, and dM does not: what it does to the pairs is right to the last digits.
 
     H = Z Zᵀ, a row of Z holding the products of the entries of u in the projection's basis. With fewer
-    columns than rows, the inverse comes from the columns (Woodbury), and Z itself is never kept.
+    columns than rows, the solution comes from the columns (Woodbury), and Z itself is never kept.
     """
     products = _Products.of(projection)
     if not len(products.scale):  # nothing of the matrix is positive, nor will be after a small change
-        return lambda b: b / weight
-    factor = _factor_by_columns if len(products.scale) < len(weight) else _factor_by_pairs
-    solve = factor(pairs, projection.basis, products, weight)
+        return lambda b, R: (b / weight, pairs.combine(b / weight) + R)
+    if len(products.scale) >= len(weight):
+        return _factor_by_pairs(pairs, projection, products, weight)
+    solve = _factor_by_columns(pairs, projection, products, weight)
     if np.max(weight) <= WIDE * np.min(weight):
         return solve
 
-    def refine(b: Array) -> Array:
-        """Solve, and once more for what is left: with weights of many magnitudes digits are lost."""
-        x = solve(b)
-        return x + solve(b - weight * x - pairs.measure(projection.derive(pairs.combine(x))))
+    def refine(b: Array, R: Array) -> tuple[Array, Array]:
+        """Solve, and once more for what is left: with weights of many magnitudes x loses digits."""
+        x, dM = solve(b, R)
+        more_x, more_dM = solve(np.zeros(len(b)), pairs.combine(x) + R - dM)
+        return x + more_x, dM + more_dM
 
     return refine
 
@@ -121,9 +137,9 @@ class _Products(NamedTuple):
 
 
 def _factor_by_columns(
-    pairs: Differences, V: Array, products: _Products, weight: Array
-) -> Callable[[Array], Array]:
-    a, b, scale = products
+    pairs: Differences, projection: Projection, products: _Products, weight: Array
+) -> Solve:
+    (a, b, scale), V = products, projection.basis
     inner = np.zeros((len(a), len(a)), order="F")
     root = weight**-0.25  # of which a product has two
     for part in gen_batches(len(weight), max(1, CELLS_AT_A_TIME // max(len(a), 1))):
@@ -133,26 +149,35 @@ def _factor_by_columns(
     inner[np.diag_indices(len(a))] += 1.0
     invert = _invert(inner)
 
-    def solve(rhs: Array) -> Array:
+    def solve(rhs: Array, R: Array) -> tuple[Array, Array]:
         x = rhs / weight
-        v = invert((V.T @ pairs.combine(x) @ V)[a, b] * scale) * scale
-        H = np.zeros((len(V), len(V)))
-        H[a, b] = v
-        return x - pairs.measure(V @ ((H + H.T) / 2) @ V.T) / weight
+        v = invert((V.T @ (pairs.combine(x) + R) @ V)[a, b] * scale)
+        dG = np.zeros((len(V), len(V)))
+        dG[a, b] = v * scale
+        x = x - pairs.measure(V @ ((dG + dG.T) / 2) @ V.T) / weight
+        # what does not count for the pairs (if there is such a part) follows from x
+        complete = 2 * len(a) == len(V) * (len(V) + 1)
+        dM = np.empty(V.shape) if complete else V.T @ (pairs.combine(x) + R) @ V
+        dM[a, b] = dM[b, a] = v / scale
+        return x, V @ dM @ V.T
 
     return solve
 
 
-def _factor_by_pairs(
-    pairs: Differences, V: Array, products: _Products, weight: Array
-) -> Callable[[Array], Array]:
+def _factor_by_pairs(pairs: Differences, projection: Projection, products: _Products, weight: Array) -> Solve:
     a, b, scale = products
-    u = np.asfortranarray(pairs.rows(slice(None)) @ V)
+    u = np.asfortranarray(pairs.rows(slice(None)) @ projection.basis)
     outer = np.asfortranarray(np.diag(weight))
     for part in gen_batches(len(a), max(1, CELLS_AT_A_TIME // len(weight))):
         Z = u[:, a[part]] * u[:, b[part]] * scale[part]
         outer = dsyrk(1.0, Z, beta=1.0, c=outer, lower=1, overwrite_c=1)
-    return _invert(outer)
+    invert = _invert(outer)
+
+    def solve(rhs: Array, R: Array) -> tuple[Array, Array]:
+        x = invert(rhs - pairs.measure(projection.derive(R)))
+        return x, pairs.combine(x) + R
+
+    return solve
 
 
 def _invert(A: Array) -> Callable[[Array], Array]:

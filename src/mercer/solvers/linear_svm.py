@@ -16,6 +16,7 @@ class LinearSVM(NamedTuple):
     b: float
     n_iter: int
     gap: float  # (primal − dual objective) / primal objective
+    dual: Array  # λ, the multipliers of the rows
 
 
 def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_iter: int = 200) -> LinearSVM:
@@ -43,7 +44,7 @@ def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_ite
             best, gap, in_vain = point, new_gap, 0
     w = best.v[:-1]
     b = _middle_intercept(Z @ w, y, C)
-    return LinearSVM(w / size, float(b - center @ w / size), n_iter, gap)
+    return LinearSVM(w / size, float(b - center @ w / size), n_iter, gap, best.lam / size**2)
 
 
 class Point(NamedTuple):

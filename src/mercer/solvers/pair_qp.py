@@ -17,6 +17,9 @@ where Π is the identity for the QP (14)–(16), and the projection onto the PSD
 G = Π(M(c)). Both are smooth and concave. A primal-dual interior-point method takes some 20 Newton steps,
 whatever the scales of the features. Each forms and factors a matrix as large as G has free entries, or as
 there are pairs.
+
+At high prices M(c) is a small difference of large sums, all digits of which are rounding errors. So G is kept
+beside c and makes the Newton steps by itself, and G − M(c) is one of the residuals that they reduce.
 """
 
 from collections.abc import Callable
@@ -27,6 +30,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mercer.solvers.differences import Differences, Projection, factor_hessian
+from mercer.solvers.psd_cone import AnySymmetric, Definite
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -34,8 +38,8 @@ Flags = NDArray[np.bool_]
 ENOUGH = 0.1  # of the gap that is asked for is aimed at, not less: smaller slacks only add rounding errors
 OPEN = 0.01  # products of slacks and multipliers are at least this share of what the gradient leaves open
 ONE_THREAD = 500  # up to so many unknowns, a second thread of the linear algebra costs more than it brings
-TRIES = 12  # halvings of a step that does not lower the barrier function
 TO_BOUNDARY = 0.995  # the share of the way to the boundary that a step may go
+START = 0.1  # the cone starts with products of at least this share of the size of M(c), for distances of one
 PATIENCE = 12  # steps without a clearly smaller duality gap, after which only rounding errors are left
 
 
@@ -103,12 +107,12 @@ class _Constraints(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Weights c, the multipliers z of their constraints, and what follows from c."""
+    """Weights c and a matrix G (with the S of its cone), the multipliers z, and what follows from these."""
 
     c: Array
     z: Array
-    matrix: Array
-    projection: Projection
+    cone: AnySymmetric | Definite
+    matrix: Array  # M(c), which is G − S in the end
     excess: Array  # uᵀGu − d²
 
 
@@ -149,12 +153,12 @@ def _solve(
     for n_iter in range(1, max_iter + 1):
         try:
             with np.errstate(all="ignore"):  # near the end, a slack may be rounded to zero
-                c, z = _advance(problem, constraints, point, distance, ENOUGH * tol * abs(best.dual))
+                moved = _advance(problem, constraints, point, ENOUGH * tol * abs(best.dual))
+            if not all(np.all(np.isfinite(part)) for part in moved):
+                break
+            point = _evaluate(problem, *moved)
         except np.linalg.LinAlgError:
             break
-        if not (np.all(np.isfinite(c)) and np.all(np.isfinite(z))):
-            break
-        point = _evaluate(problem, c, z, distance)
         better = _best_of(best, _judge(problem, constraints, point, distance))
         if better.gap < 0.9 * best.gap:
             improved = n_iter
@@ -162,7 +166,7 @@ def _solve(
         stopped = progress is not None and progress(n_iter)
         if stopped or best.relative_gap <= tol or n_iter - improved >= PATIENCE:
             break
-    return best
+    return _tidy(problem, best, tol)
 
 
 def _start(problem: PairProblem, constraints: _Constraints, distance: Array) -> _Point:
@@ -173,76 +177,61 @@ def _start(problem: PairProblem, constraints: _Constraints, distance: Array) -> 
     """
     share = np.where(problem.dissimilar, 0.5 * (1 + problem.nu), 0.5)
     c = constraints.lower + share * (constraints.upper - constraints.lower)
-    point = _evaluate(problem, c, np.empty(0), distance)
-    size = max(float(np.mean(np.abs(point.excess))), 1.0)
-    slack = constraints.slacks(c)
-    return point._replace(z=size * np.exp(np.mean(np.log(slack))) / slack)
-
-
-def _evaluate(problem: PairProblem, c: Array, z: Array, distance: Array) -> _Point:
     matrix = problem.pairs.combine(c)
-    projection = Projection.of(matrix, problem.psd)
-    return _Point(c, z, matrix, projection, problem.pairs.measure(projection.G) - distance)
+    excess = problem.pairs.measure(Projection.of(matrix, problem.psd).G) - distance
+    slack = constraints.slacks(c)
+    weight = float(np.exp(np.mean(np.log(slack))))
+    if problem.psd:  # else a large S would leave next to nothing of G
+        weight = max(weight, START * float(np.linalg.norm(matrix)))
+    product = max(float(np.mean(np.abs(excess))), 1.0) * weight
+    cone = (Definite if problem.psd else AnySymmetric).start(matrix, product)
+    return _evaluate(problem, c, product / slack, cone.G, cone.S)
+
+
+def _evaluate(problem: PairProblem, c: Array, z: Array, G: Array, S: Array) -> _Point:
+    cone = (Definite if problem.psd else AnySymmetric).of(G, S)
+    return _Point(c, z, cone, problem.pairs.combine(c), _excess(problem, cone.G))
+
+
+def _excess(problem: PairProblem, G: Array) -> Array:
+    return problem.pairs.measure_closely(G - np.eye(len(G)))
 
 
 def _advance(
-    problem: PairProblem, constraints: _Constraints, point: _Point, distance: Array, gap: float
-) -> tuple[Array, Array]:
-    """Make one Newton step towards a smaller gap, but this one, by Mehrotra's predictor and corrector."""
-    D, z, n = constraints.D, point.z, len(point.c)
+    problem: PairProblem, constraints: _Constraints, point: _Point, gap: float
+) -> tuple[Array, Array, Array, Array]:
+    """Make one Newton step towards a smaller gap, but this one, by Mehrotra's predictor and corrector.
+
+    Returns c, z, G and S.
+    """
+    D, z, n, cone = constraints.D, point.z, len(point.c), point.cone
     s = constraints.slacks(point.c)
     ratio = z / s
-    solve = factor_hessian(problem.pairs, point.projection, ratio[:n] + ratio[n : 2 * n])
-    along = solve(D)
+    solve = factor_hessian(problem.pairs, cone.projection, ratio[:n] + ratio[n : 2 * n])
+    along, M_along = solve(D, np.zeros_like(cone.G))
     pole = ratio[-1] / (1 + ratio[-1] * (D @ along))  # the constraint on the sum adds a matrix of rank one
+    apart = point.matrix - (cone.G - cone.S)
 
-    def direct(target: Array) -> tuple[Array, Array, Array]:
-        """Return the step towards given products of slacks and multipliers."""
-        x = solve(constraints.pull(target / s) - point.excess)
-        dc = x - pole * (D @ x) * along
+    def direct(target: Array, aim: Array) -> tuple[Array, Array, Array, tuple[Array, Array], float]:
+        """Return the step towards given products of slacks and multipliers, and its largest length."""
+        x, M = solve(constraints.pull(target / s) - point.excess, apart + aim)
+        bend = pole * (D @ x)
+        dc = x - bend * along
         ds = constraints.change(dc)
-        return dc, ds, target / s - z - ratio * ds
+        dz = target / s - z - ratio * ds
+        matrices = cone.split(M - bend * M_along, aim)
+        return dc, ds, dz, matrices, min(_longest(s, ds, z, dz), cone.longest(matrices))
 
-    _, ds, dz = direct(np.zeros(len(s)))
-    t = _longest(s, ds, z, dz)
-    mu, reached = float(s @ z / len(s)), float((s + t * ds) @ (z + t * dz) / len(s))
+    count = len(s) + cone.n_products
+    _, ds, dz, (dG, dS), t = direct(np.zeros(len(s)), cone.aim(0.0))
+    mu = float(s @ z + np.sum(cone.G * cone.S)) / count
+    reached = float((s + t * ds) @ (z + t * dz) + np.sum((cone.G + t * dG) * (cone.S + t * dS))) / count
     # a gap that is still open in the other optimality condition: products must not get much smaller than it
     open_gap = float(np.abs(point.excess - constraints.pull(z)) @ np.minimum(s[:n], s[n : 2 * n]))
-    centre = max(float(mu * (reached / mu) ** 3), gap / len(s), OPEN * open_gap / len(s))
-    plain = np.ones(len(s))
-    # where the eigenvalues that are cut off change, a step may be worth nothing: then a plainer one is made
-    for target, aim in ((centre - ds * dz, centre), (centre * plain, centre), (max(mu, centre) * plain, mu)):
-        dc, ds, dz = direct(target)
-        t = TO_BOUNDARY * _longest(s, ds, z, dz)
-        # a quadratic program has no such changes, and longer steps without this care
-        share = (
-            _descend(problem, constraints, point, distance, t * dc, max(aim, centre)) if problem.psd else 1.0
-        )
-        if share > 0.0:
-            break
-    t *= share or 2.0**-TRIES
-    return point.c + t * dc, z + t * dz
-
-
-def _descend(
-    problem: PairProblem, constraints: _Constraints, point: _Point, distance: Array, dc: Array, mu: float
-) -> float:
-    """Return the share 1, ½, ¼, … of a step at which the barrier function falls enough; 0 if it does not."""
-
-    def barrier(c: Array, G: Array) -> float:
-        return float(0.5 * np.sum(G**2) - c @ distance - mu * np.sum(np.log(constraints.slacks(c))))
-
-    slope = float((point.excess - constraints.pull(mu / constraints.slacks(point.c))) @ dc)
-    before = barrier(point.c, point.projection.G)
-    if not slope < 0.0:
-        return 0.0
-    for k in range(TRIES):
-        share = 2.0**-k
-        c = point.c + share * dc
-        after = barrier(c, Projection.of(problem.pairs.combine(c), problem.psd).G)
-        if after <= before + 1e-4 * share * slope + 1e-9 * abs(before):
-            return share
-    return 0.0
+    centre = max(float(mu * (reached / mu) ** 3), gap / count, OPEN * open_gap / count)
+    dc, _, dz, (dG, dS), t = direct(centre - ds * dz, cone.aim(centre, (dG, dS)))
+    t *= TO_BOUNDARY
+    return point.c + t * dc, z + t * dz, cone.G + t * dG, cone.S + t * dS
 
 
 def _longest(s: Array, ds: Array, z: Array, dz: Array) -> float:
@@ -254,15 +243,15 @@ def _longest(s: Array, ds: Array, z: Array, dz: Array) -> float:
 
 def _judge(problem: PairProblem, constraints: _Constraints, point: _Point, distance: Array) -> PairSolution:
     """Return the solution that the point stands for, with its primal and dual values."""
-    G = point.projection.G
-    half = 0.5 * float(np.sum(G**2))
+    G = point.cone.G
     gamma, loss = _best_gamma(problem, point.excess)
-    primal = half + loss
+    primal = 0.5 * float(np.sum(G**2)) + loss
     rank = len(G)
     if 0.5 * rank < primal:  # leaving all distances as they are costs this much
         G, gamma, primal = np.eye(rank), 0.0, 0.5 * rank
     at_bound = _bounds_met(constraints, point, problem.dissimilar)
-    dual = float(point.c @ distance) - half
+    values = np.maximum(np.linalg.eigvalsh(point.matrix), 0.0) if problem.psd else point.matrix
+    dual = float(point.c @ distance) - 0.5 * float(np.sum(values**2))
     return PairSolution(np.abs(point.c), at_bound, point.matrix, G, gamma, primal, dual)
 
 
@@ -271,6 +260,14 @@ def _best_of(old: PairSolution, new: PairSolution) -> PairSolution:
     if new.dual < old.dual:
         new = new._replace(alpha=old.alpha, at_bound=old.at_bound, matrix=old.matrix, dual=old.dual)
     return new if new.primal <= old.primal else new._replace(G=old.G, gamma=old.gamma, primal=old.primal)
+
+
+def _tidy(problem: PairProblem, found: PairSolution, tol: float) -> PairSolution:
+    """Take the projection of M(c), whose rank may be low, instead of G, if that is as good as asked for."""
+    G = Projection.of(found.matrix, problem.psd).G
+    gamma, loss = _best_gamma(problem, _excess(problem, G))
+    tidy = found._replace(G=G, gamma=gamma, primal=0.5 * float(np.sum(G**2)) + loss)
+    return tidy if tidy.relative_gap <= tol else found
 
 
 def _best_gamma(problem: PairProblem, excess: Array) -> tuple[float, float]:

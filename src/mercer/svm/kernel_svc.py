@@ -50,8 +50,9 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     learner : learner, kernel or None, default=None
         An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
         of scikit-learn), for which there is nothing to learn. None is the plain inner product.
-    C : float, default=1.0
+    C : float or None, default=None
         The price of a margin violation. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
+        None is the C that the learner learns for, if it has such a parameter (`Superkernel`), and else 1.
     class_weight : dict, "balanced" or None, default=None
         What multiplies `C` for the rows of each class, as in `sklearn.svm.SVC`.
     solver : {"auto", "gram", "features"}, default="auto"
@@ -112,7 +113,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         self,
         learner: Any = None,
         *,
-        C: float = 1.0,
+        C: float | None = None,
         class_weight: Any = None,
         solver: str = "auto",
         tol: float = 1e-3,
@@ -176,13 +177,14 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
 
     def _weigh(self, X: Array, y: NDArray[Any], sample_weight: Any) -> Array:
         """Check what was asked for, name the classes, and return the C of each row."""
-        check_scalar(self.C, "C", Real, min_val=0, include_boundaries="neither")
+        price = getattr(self.learner, "C", 1.0) if self.C is None else self.C
+        check_scalar(price, "C", Real, min_val=0, include_boundaries="neither")
         check_scalar(self.tol, "tol", Real, min_val=0, include_boundaries="neither")
         if self.solver not in ("auto", "gram", "features"):
             raise ValueError(f"solver must be 'auto', 'gram' or 'features', not {self.solver!r}")
         self.classes_ = np.unique(y)
         weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        C = self.C * weight * compute_sample_weight(self.class_weight, y)
+        C = float(price) * weight * compute_sample_weight(self.class_weight, y)
         weighed = np.unique(y[C > 0])
         if len(weighed) < len(self.classes_):
             raise ValueError(f"of the classes {self.classes_}, only {weighed} have rows of positive weight")
@@ -277,5 +279,5 @@ def _solve_on_features(
             ConvergenceWarning,
             stacklevel=4,
         )
-    w, b, n_iter, _ = zip(*found, strict=True)
+    w, b, n_iter, _, _ = zip(*found, strict=True)
     return Machines(None, np.column_stack(w), np.array(b), np.array(n_iter))

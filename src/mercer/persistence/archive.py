@@ -1,0 +1,118 @@
+"""The ZIP archive of an estimator: what is in it, what it may be, and how it comes onto a disk whole.
+
+``mercer.json``  what the estimator is (see `notes`)
+``schema.json``  the estimator, as skops describes it (see `schema`)
+``<n>.npy``      its arrays, not compressed: an archive holds no more than its size on the disk says
+"""
+
+import io
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from mercer.memory import check_memory
+from mercer.persistence.errors import ModelFileError
+
+NOTES, SCHEMA = "mercer.json", "schema.json"
+MOST_TEXT = {NOTES: 2**20, SCHEMA: 2**25}  # bytes when uncompressed; a node of the schema takes about 200
+ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
+COPIES = 3  # of all arrays that are in memory at once while an estimator is loaded
+
+
+def check_is_file(path: Path) -> None:
+    """Raise OSError if there is no such file, and refuse pipes and devices, which never end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path} is a folder: give the path of a file that mercer.save wrote")
+    if not stat.S_ISREG(mode):
+        raise ModelFileError(f"{path} is not a file: give the path of one that mercer.save wrote")
+
+
+def open_archive(file: BinaryIO) -> ZipFile:
+    """Open an archive and check, before anything is read, that its parts are as they should be."""
+    size = file.seek(0, os.SEEK_END)
+    check_memory(COPIES * size, "the file", "Load it on a larger machine.")
+    archive = ZipFile(file)
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if len(set(names)) < len(names) or not {NOTES, SCHEMA} <= set(names):
+        raise ModelFileError("it is not a file of mercer.save: parts are missing or there twice")
+    for info in infos:
+        _check_part(info)
+    if sum(info.compress_size for info in infos) > size:  # parts that share their bytes
+        raise ModelFileError("its parts are larger than the file")
+    return archive
+
+
+def _check_part(info: ZipInfo) -> None:
+    most = MOST_TEXT.get(info.filename)
+    if most is not None:
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.file_size > most:
+            raise ModelFileError(f"its {info.filename} has {info.file_size} bytes, more than {most}")
+    elif not ARRAY_NAME.fullmatch(info.filename):
+        raise ModelFileError(f"it is not a file of mercer.save: it holds {ascii(info.filename)[:100]}")
+    elif info.compress_type != ZIP_STORED or info.file_size != info.compress_size:
+        raise ModelFileError("its arrays are compressed, which mercer.save never does")
+
+
+def read_text(archive: ZipFile, name: str) -> dict[str, Any]:
+    """Return one of the two parts that are JSON."""
+    text = json.loads(archive.read(name))
+    if not isinstance(text, dict):
+        raise ModelFileError(f"its {name} is not a JSON object")
+    return text
+
+
+def read_arrays(archive: ZipFile) -> dict[str, bytes]:
+    """Return the bytes of all arrays, by name."""
+    return {name: archive.read(name) for name in archive.namelist() if name.endswith(".npy")}
+
+
+def write_archive(file: BinaryIO, texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> None:
+    """Write an archive: the same bytes for the same content, whenever it is written."""
+    with ZipFile(file, "w") as archive:
+        for name, text in texts.items():
+            content = json.dumps(text, separators=(",", ":"))
+            archive.writestr(ZipInfo(name), content, compress_type=ZIP_DEFLATED)
+        for name, data in arrays.items():
+            archive.writestr(ZipInfo(name), data, compress_type=ZIP_STORED)
+
+
+def pack(texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> bytes:
+    """Return an archive as bytes."""
+    buffer = io.BytesIO()
+    write_archive(buffer, texts, arrays)
+    return buffer.getvalue()
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file aside, then give it its name: whoever looks sees the old file or the new one, whole."""
+    path = path.resolve()  # through a link, to the file behind it
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, _mode_of(path))
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _mode_of(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those that a new one gets."""
+    with suppress(OSError):
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,145 @@
+"""Save an estimator, load it, and say what a file holds."""
+
+import io
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from sklearn.exceptions import InconsistentVersionWarning
+
+from mercer.persistence import archive as archives
+from mercer.persistence.errors import ModelFileError, blaming_the_file
+from mercer.persistence.notes import Description, name_of, read_notes, warn_of_other_versions, write_notes
+from mercer.persistence.schema import rebuild
+
+
+def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+    """Save an estimator or a kernel in a file that `load` reads.
+
+    The file is written aside and then renamed: if saving fails or is interrupted, there is no new file, and
+    an old one of that name is as it was.
+
+    Parameters
+    ----------
+    estimator : estimator or kernel
+        Fitted or not, of mercer or of scikit-learn, and what is made of them: pipelines, searches.
+    path : str or path-like
+        Where to save it.
+    about : dict, optional
+        Anything that JSON can hold and `describe` shall give back.
+
+    Raises
+    ------
+    TypeError
+        If it holds something that `load` would refuse, such as a function of yours, or scikit-learn's trees
+        (a tree with wrong numbers in it crashes Python, and mercer cannot tell which are wrong).
+
+    Examples
+    --------
+    >>> import tempfile, mercer
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = mercer.StumpSVC().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mercer.save(svm, Path(folder) / "iris.mercer", about={"data": "iris"})
+    ...     again = mercer.load(Path(folder) / "iris.mercer")
+    >>> bool((again.decision_function(X) == svm.decision_function(X)).all())
+    True
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
+    try:
+        notes = write_notes(estimator, about)
+        schema, arrays, _ = rebuild(*_to_skops(estimator))
+    except RecursionError as error:
+        raise TypeError(f"{type(estimator).__name__} cannot be saved: it contains itself.") from error
+    except ModelFileError as error:  # what load would say
+        raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}.") from error
+    archives.replace_file(Path(path), archives.pack({archives.NOTES: notes, archives.SCHEMA: schema}, arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load an estimator or a kernel that `save` has written. No code of the file runs.
+
+    Only estimators and kernels of mercer and scikit-learn, and NumPy's arrays and functions of numbers, are
+    loaded. That holds for code; a stranger's model may still give the answers that the stranger wants.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator or kernel
+        It computes what the saved one did, to the last bit, with the same versions on the same machine.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, cut off, larger than memory or not from `save`, or if it holds something that
+        is not known to be harmless, which the error names. A `ValueError`.
+    OSError
+        If it cannot be read at all.
+
+    Warns
+    -----
+    UserWarning
+        If it was saved with another minor version of scikit-learn or mercer.
+    """
+    path = Path(path)
+    archives.check_is_file(path)
+    with path.open("rb") as file, blaming_the_file(path):
+        archive = archives.open_archive(file)
+        notes = read_notes(archives.read_text(archive, archives.NOTES))
+        raw = archives.read_text(archive, archives.SCHEMA)
+        schema, arrays, trusted = rebuild(raw, archives.read_arrays(archive))
+        estimator = _from_skops(schema, arrays, trusted)
+        if name_of(type(estimator)) != notes.class_name:
+            raise ModelFileError("it holds something else than it says")
+    warn_of_other_versions(notes, path)
+    return estimator
+
+
+def describe(path: str | os.PathLike[str]) -> Description:
+    """Say what is in a file, as the file has it, without loading the estimator.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` has written.
+
+    Returns
+    -------
+    Description
+        Class, date, versions, settings, and what was given as ``about=``.
+    """
+    path = Path(path)
+    archives.check_is_file(path)
+    with path.open("rb") as file, blaming_the_file(path):
+        return read_notes(archives.read_text(archives.open_archive(file), archives.NOTES))
+
+
+def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+    import skops.io  # takes a second
+
+    buffer = io.BytesIO()
+    try:
+        skops.io.dump(estimator, buffer)
+    except TypeError as error:  # of an object that skops cannot take to pieces
+        raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}") from error
+    with ZipFile(buffer) as archive:
+        return archives.read_text(archive, archives.SCHEMA), archives.read_arrays(archive)
+
+
+def _from_skops(schema: dict[str, Any], arrays: dict[str, bytes], trusted: list[str]) -> Any:
+    """Let skops build the estimator, from an archive that holds nothing but what has been checked."""
+    import skops.io
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # one of each estimator: ours is enough
+        return skops.io.loads(archives.pack({archives.SCHEMA: schema}, arrays), trusted=trusted)

@@ -1,0 +1,64 @@
+r"""Weights of Gram matrices whose sum is nearest to a target, centred [OSW02, (3), with a scale].
+
+.. math:: \min_{\beta \ge 0} \frac1{2 n^2} \Bigl\| H \Bigl( \sum_i \beta_i K_i - T \Bigr) H \Bigr\|^2
+          + \tfrac12 \beta^\top M \beta
+
+The least of the first term over all multiples of a kernel is a falling function of its alignment with T,
+½ ‖HTH‖² (1 − A²) / n²: so without the penalty the minimiser is the best aligned kernel. A quadratic problem
+of as many unknowns as there are matrices.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import nnls
+
+from mercer.solvers.cutting_planes import Planes
+from mercer.solvers.grams import Grams
+
+Array = NDArray[np.float64]
+
+
+class LeastSquares(NamedTuple):
+    """½ βᵀAβ − bᵀβ + ½ c, the mean squared distance from the target."""
+
+    A: Array
+    b: Array
+    c: float
+
+
+def compare_with_labels(grams: Grams, T: Array) -> LeastSquares:
+    """Return how far centred sums of the matrices are from a centred target. O(n² r²)."""
+    n = grams.n_rows
+    centred = T - T.mean(axis=0) - T.mean(axis=1)[:, None] + T.mean()
+    A, b, means = grams.inner_products(centred)
+    A = A - 2.0 * n * (means @ means.T) + n**2 * np.outer(means.mean(axis=1), means.mean(axis=1))
+    return LeastSquares(A / n**2, b / n**2, float(np.mean(centred**2)))
+
+
+def compare_with_pairs(values: Array, target: Array) -> LeastSquares:
+    """Return the same for the values of kernels on listed pairs, (r, n_pairs), and targets, both centred."""
+    Z = values - values.mean(axis=1, keepdims=True)
+    t = target - target.mean()
+    return LeastSquares(Z @ Z.T / len(t), Z @ t / len(t), float(np.mean(t**2)))
+
+
+def minimize_distance(
+    problem: LeastSquares, M: Array, progress: Callable[[int], bool] | None = None
+) -> Planes:
+    """Return the weights, and a lower bound of the minimum that holds whatever rounding does."""
+    H = problem.A + (np.diag(M) if M.ndim == 1 else M)
+    H = H + 1e-14 * np.trace(H) / len(H) * np.eye(len(H))
+    L = cholesky(H, lower=True)
+    beta, _ = nnls(L.T, solve_triangular(L, problem.b, lower=True))
+    slope = H @ beta - problem.b
+    objective = float(0.5 * beta @ H @ beta - problem.b @ beta + 0.5 * problem.c)
+    # for any β' ≥ 0: f(β') ≥ f(β) + slope·(β' − β) + ½ ‖β' − β‖²_H, least where it is allowed to be negative
+    wrong = np.minimum(slope, 0.0)
+    bound = objective - float(beta @ slope) - 0.5 * float(wrong @ cho_solve((L, True), wrong))
+    if progress is not None:
+        progress(1)
+    return Planes(beta, objective, bound, np.array([objective]), 1)
