@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from mercer.learners import BoostedKernel, IdealizedKernel, Superkernel
+from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.pairs import Pairs
 from mercer.persistence import load, save
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
@@ -12,6 +12,7 @@ __version__ = version("mercer")
 __all__ = [
     "BoostedKernel",
     "IdealizedKernel",
+    "KernelBoost",
     "KernelSVC",
     "Pairs",
     "PerceptronSVC",

@@ -105,6 +105,7 @@ def test_before_fit_there_is_nothing():
         ({"y": Y, "unlabelled": X[:, :2]}, ValueError, "unlabelled has 2 columns, X has 3"),
         ({"y": Y, "unlabelled": X * np.nan}, ValueError, "unlabelled contains NaN"),
         ({"y": Y, "unlabelled": X[0]}, ValueError, "Expected 2D array"),
+        ({"y": Y, "unlabelled": X * 1e200}, ValueError, "squares are lost"),
         ({"y": Y, "unlabelled": X[:0]}, ValueError, "0 sample"),
     ],
     ids=str,

@@ -205,6 +205,16 @@ def test_headers_that_lie_are_refused(old, new):
         npy.read_form(data.replace(old, new, 1))
 
 
+def test_a_long_array_of_nothing_is_refused():
+    data = (
+        npy_of(np.array([], dtype=np.str_))
+        .replace(b"<U1", b"<U0")
+        .replace(b"(0,), }        ", b"(99999999,), } ")
+    )
+    with pytest.raises(ModelFileError, match="does not fit its bytes"):
+        npy.read_form(data)
+
+
 def test_a_random_state_that_points_beyond_its_words_is_refused(tmp_path):
     mercer.save(mercer.StumpSVC(random_state=np.random.RandomState(0)), tmp_path / "model")
     notes, schema, arrays = unpack(tmp_path / "model")

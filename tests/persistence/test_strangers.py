@@ -34,6 +34,10 @@ def attacks(command):
             dictionary(types("subprocess.Popen"), {command: text(1)}),
             "Popen",
         ),
+        "a key's type that is no key": (
+            dictionary(types("sklearn.model_selection._split.KFold"), {"3": text(1)}),
+            "KFold",
+        ),
         "a list that is a function": (node("ListNode", "os.system", content=[]), "os.system"),
         "a set that is a function": (node("SetNode", "os.system", content=[]), "os.system"),
         "a tuple that is a function": (node("TupleNode", "os.system", content=[]), "os.system"),

@@ -269,6 +269,27 @@ def test_prices_may_be_as_unequal_as_they_like(C_S, C_D, psd):
 
 
 @EITHER
+@pytest.mark.parametrize("C_D", [1e6, 1e8])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_features_of_all_scales_may_have_high_prices(C_D, seed, psd):
+    # weights of 1e4 and more make a matrix of about one: M(c) alone has not the digits that the primal needs
+    case = Case(n_similar=60, n_dissimilar=60, C_S=1e6, C_D=C_D, nu=0.1, spread=3.0, seed=seed)
+    problem = make_problem(case, psd)
+    found = solve_pair_qp(problem)
+    assert found.relative_gap <= 1e-6
+    # ... and that is no rounding error: the literal primal, of G − I lest d² cancel, and the literal dual
+    U, D, bound = problem.pairs.rows(slice(None)), problem.dissimilar, problem.bounds
+    excess = np.einsum("pa,ab,pb->p", U, found.G - np.eye(4), U)
+    loss = bound[~D] @ np.maximum(excess[~D], 0) + bound[D] @ np.maximum(found.gamma - excess[D], 0)
+    primal = np.sum(found.G**2) / 2 + loss - problem.nu * problem.C_dissimilar * found.gamma
+    signed = np.where(D, found.alpha, -found.alpha)
+    M = Projection.of((U.T * signed) @ U, psd).G
+    dual = signed @ np.sum(U**2, axis=1) - np.sum(M**2) / 2
+    size = max(abs(dual), np.sum(found.G**2) / 2)
+    assert -1e-7 * size <= primal - dual <= 1.1e-6 * size
+
+
+@EITHER
 def test_pairs_that_count_twice_are_two_pairs(psd):
     problem = make_problem(Case(nu=0.3), psd)
     pairs, D = problem.pairs, problem.dissimilar

@@ -4,6 +4,7 @@ from .base import FeatureKernel, Kernel
 from .combination import Combination
 from .distance import Perceptron, Stump
 from .ensemble import PerceptronEnsemble, StumpEnsemble
+from .mixture import Mixture
 from .projected import Projected
 from .series import Series
 
@@ -11,6 +12,7 @@ __all__ = [
     "Combination",
     "FeatureKernel",
     "Kernel",
+    "Mixture",
     "Perceptron",
     "PerceptronEnsemble",
     "Projected",

@@ -2,6 +2,7 @@
 
 from .boosted import BoostedKernel
 from .idealized import IdealizedKernel
+from .kernelboost import KernelBoost
 from .superkernel import Superkernel
 
-__all__ = ["BoostedKernel", "IdealizedKernel", "Superkernel"]
+__all__ = ["BoostedKernel", "IdealizedKernel", "KernelBoost", "Superkernel"]

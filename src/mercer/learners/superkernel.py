@@ -62,7 +62,7 @@ class Superkernel(KernelLearner):
         1 / (λ m), the C of the SVM, with "risk". `KernelSVC` without a C of its own takes this one.
     penalty : float or None, default=None
         λ_s. With "risk" only λ_s / C² matters. None is the paper's 10⁻⁴ for power series; for lists of
-        kernels 0.1 C² with "risk", and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
+        kernels 0.3 C² with "risk", and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
     solver : {"planes", "alternation"}, default="planes"
         "alternation" is the paper's, for "risk": it stops short of the minimum.
     rank_tol : float, default=1e-5
@@ -237,7 +237,7 @@ class Superkernel(KernelLearner):
             return float(self.penalty)
         if terms.penalty.ndim == 2:
             return 1e-4
-        return 0.1 * float(self.C) ** 2 if self.quality == "risk" else 1e-2
+        return 0.3 * float(self.C) ** 2 if self.quality == "risk" else 1e-2
 
     def _keep(self, known: Knowledge, terms: Expansion, found: Planes) -> None:
         self.beta_ = found.beta / self.C if self.quality == "risk" else found.beta

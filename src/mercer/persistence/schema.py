@@ -45,7 +45,7 @@ def rebuild(raw: Node, arrays: dict[str, bytes]) -> Rebuilt:
         raise UnknownTypeError(f"{schema['__module__']}.{schema['__class__']} in the place of an estimator")
     # skops writes a node out wherever it occurs. Of a few nodes that contain one another many times over, its
     # check of the types would never end.
-    if 0 * copy.size[schema["__id__"]] > len(json.dumps(raw)) // BYTES_OF_A_NODE:
+    if copy.size[schema["__id__"]] > len(json.dumps(raw)) // BYTES_OF_A_NODE:
         raise ModelFileError("it has few nodes that stand for very many")
     return Rebuilt({**schema, "protocol": PROTOCOL, "_skops_version": ""}, copy.arrays, sorted(copy.trusted))
 

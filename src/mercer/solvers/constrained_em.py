@@ -23,8 +23,6 @@ from mercer.solvers.gaussians import Gaussians, Prior, fit_gaussians, log_joint,
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-FIRST_STEPS = 10  # of each start, before the best of them goes on
-
 
 class Problem(NamedTuple):
     """What a mixture is to explain."""
@@ -50,7 +48,8 @@ class MixtureFit(NamedTuple):
 
     model: Gaussians
     objective: float  # the weighted log p(X, Ω), and that of the prior
-    log_compliance: float
+    log_compliance: float  # log p(Ω | X), which is a part of it
+    score: float  # what restarts are judged by, see `fit_mixture`
     n_iter: int
     converged: bool
 
@@ -132,17 +131,20 @@ def run_em(problem: Problem, model: Gaussians, *, max_iter: int, tol: float) -> 
             break
         before = objective
         model = maximize(problem, found.shares)
-    return MixtureFit(model, objective, found.log_compliance, step, bool(converged))
+    bound = problem.weights[problem.plan.chunklets.rows].sum()
+    compliance = found.log_compliance / bound if bound > 0.0 else 0.0
+    score = (objective - found.log_compliance) / size + compliance
+    return MixtureFit(model, objective, found.log_compliance, score, step, bool(converged))
 
 
 def fit_mixture(
     problem: Problem, rng: RandomState, *, n_starts: int = 1, max_iter: int = 100, tol: float = 1e-3
 ) -> MixtureFit:
-    """Return the best of several fits.
+    """Return the best of several fits, by likelihood *and* by how well the constraints are respected.
 
-    From each start EM makes a few steps; the one with the largest objective goes on to the end. It has the
-    likelihood of the rows and the constraints in it: a mixture that leaves the constraints to force rows
-    where they do not belong has a small p(Ω | X).
+    The likelihood alone likes to divide a large class in two and to merge two others, against the will of a
+    few labelled rows among many that are not. So the judge (`MixtureFit.score`) takes the two per row: log p(X)
+    of the average row, and log p(Ω | X) of the average row that is constrained.
 
     Parameters
     ----------
@@ -153,17 +155,14 @@ def fit_mixture(
     n_starts : int, default=1
         How many.
     max_iter : int, default=100
-        The most steps.
+        The most steps from each start.
     tol : float, default=1e-3
         See `run_em`.
     """
-    starts = (draw_start(problem, rng) for _ in range(n_starts))
-    few = min(FIRST_STEPS, max_iter) if n_starts > 1 else max_iter
-    best = max((run_em(problem, start, max_iter=few, tol=tol) for start in starts), key=_objective)
-    if best.converged or few == max_iter:
-        return best
-    rest = run_em(problem, best.model, max_iter=max_iter - few, tol=tol)
-    return rest._replace(n_iter=rest.n_iter + few)
+    fits = (
+        run_em(problem, draw_start(problem, rng), max_iter=max_iter, tol=tol) for _ in range(max(1, n_starts))
+    )
+    return max(fits, key=_score)
 
 
 def draw_start(problem: Problem, rng: RandomState) -> Gaussians:
@@ -198,11 +197,11 @@ def _points(problem: Problem) -> tuple[Array, Array]:
     X, w, chunklets = problem.X, problem.weights, problem.plan.chunklets
     free = np.ones(len(X), dtype=bool)
     free[chunklets.rows] = False
-    gather = problem.plan.gather
-    size = gather @ w[chunklets.rows]
-    means = (gather @ (w[chunklets.rows, None] * X[chunklets.rows])) / size[:, None]
+    gather, bound = problem.plan.gather, w[chunklets.rows]
+    size = gather @ bound
+    means = (gather @ (bound[:, None] * X[chunklets.rows])) / np.where(size > 0.0, size, 1.0)[:, None]
     return np.concatenate([means, X[free]]), np.concatenate([size, w[free]])
 
 
-def _objective(fit: MixtureFit) -> float:
-    return fit.objective
+def _score(fit: MixtureFit) -> float:
+    return fit.score

