@@ -116,3 +116,11 @@ def test_two_classes_are_two_groups_and_three_are_not(y, two):
 def test_what_cannot_be_is_refused_with_a_reason(similar, dissimilar, error, message):
     with pytest.raises(error, match=message):
         Pairs(similar, dissimilar).check(5)
+
+
+def test_pairs_within_some_rows_are_numbered_in_these():
+    pairs = Pairs(np.array([(0, 1), (2, 4), (5, 3)]), np.array([(4, 5), (1, 2)]))
+    part = pairs.within(np.array([5, 4, 3, 2]))
+    assert_array_equal(part.similar, [(3, 1), (0, 2)])
+    assert_array_equal(part.dissimilar, [(1, 0)])
+    assert Pairs([(0, 1)]).within(np.array([0])).dissimilar.shape == (0, 2)

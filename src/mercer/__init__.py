@@ -5,6 +5,7 @@ from importlib.metadata import version
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.pairs import Pairs
 from mercer.persistence import load, save
+from mercer.search import KernelSearchCV
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 __version__ = version("mercer")
@@ -14,6 +15,7 @@ __all__ = [
     "IdealizedKernel",
     "KernelBoost",
     "KernelSVC",
+    "KernelSearchCV",
     "Pairs",
     "PerceptronSVC",
     "PerceptronSVCCV",

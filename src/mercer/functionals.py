@@ -93,8 +93,8 @@ def negative_log_posterior(K: Any, y: Any, *, noise: float = 1.0) -> float:
               + \tfrac12 \log\det K_\varepsilon, \qquad K_\varepsilon = K + \varepsilon I .
 
     The paper has ε = 0, with which it is unbounded below: it goes to −∞ as K, or any eigenvalue of it, goes
-    to zero. ε > 0 keeps it above :math:`\tfrac n2 \log \varepsilon`. Even if det K is held at one, the K of (8)
-    brings all the rest to zero as its β grows. O(n³).
+    to zero. ε > 0 keeps it above :math:`\tfrac n2 \log \varepsilon`. Even if det K is held at one, the K of
+    (8) brings all the rest to zero as its β grows. O(n³).
 
     Parameters
     ----------

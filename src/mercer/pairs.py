@@ -74,6 +74,14 @@ class Pairs(NamedTuple):
         rows: Index = np.unique(np.concatenate([np.ravel(self.similar), np.ravel(self.dissimilar)]))
         return rows.astype(np.intp)
 
+    def within(self, rows: Index) -> "Pairs":
+        """Return the (checked) pairs that have both their rows among the given ones, numbered in these."""
+        most = int(max([*np.ravel(self.similar), *np.ravel(self.dissimilar), *rows], default=0))
+        number = np.full(most + 1, -1)
+        number[rows] = np.arange(len(rows))
+        kinds = (number[np.asarray(kind, dtype=np.intp).reshape(-1, 2)] for kind in self)
+        return Pairs(*(kind[(kind >= 0).all(axis=1)] for kind in kinds))
+
     def are_of_two_groups(self) -> bool:
         """Return whether two classes explain all (checked) pairs: similar within one, dissimilar between.
 

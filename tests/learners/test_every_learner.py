@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import BoostedKernel, IdealizedKernel
+from mercer import BoostedKernel, IdealizedKernel, KernelBoost
 
 EACH_LEARNER = pytest.mark.parametrize(
     "learner",
@@ -17,8 +17,9 @@ EACH_LEARNER = pytest.mark.parametrize(
         BoostedKernel(RBF(0.8), n_rounds=3),
         IdealizedKernel(C_similar=1e5, C_dissimilar=1e6, n_neighbors=3, radius=None, psd="clip", max_rank=9),
         IdealizedKernel(RBF(0.8), C_similar=1e5, C_dissimilar=1e6, nu=0.2),
+        KernelBoost(n_rounds=3, n_components=3, covariance_type="diag", dissolve=True, normalize=False),
     ],
-    ids=["boosted-linear", "boosted-rbf", "idealized-linear", "idealized-rbf"],
+    ids=["boosted-linear", "boosted-rbf", "idealized-linear", "idealized-rbf", "kernelboost"],
 )
 
 

@@ -17,7 +17,6 @@ from mercer.papers.kt03_learning import (
     learn_for_clusters,
     learn_for_neighbours,
     split_pairs,
-    within,
 )
 from papers.kt03_draw import small_draw
 
@@ -80,14 +79,6 @@ def test_similar_pairs_are_of_one_class_and_just_enough_for_seventy_percent(seed
     assert len({tuple(sorted(pair)) for pair in pairs.tolist()}) == len(pairs)
     assert len(set(groups_of(40, pairs))) == 28
     assert len(set(groups_of(40, pairs[:-1]))) == 29
-
-
-def test_pairs_within_some_rows_are_numbered_in_these():
-    pairs = Pairs(np.array([(0, 1), (2, 4), (5, 3)]), np.array([(4, 5), (1, 2)]))
-    part = within(pairs, np.array([5, 4, 3, 2]), 6)
-    assert_array_equal(part.similar, [(3, 1), (0, 2)])
-    assert_array_equal(part.dissimilar, [(1, 0)])
-    assert within(Pairs([(0, 1)]), np.array([0]), 2).dissimilar.shape == (0, 2)
 
 
 def test_no_pair_is_learned_from_and_judged_on_at_once():

@@ -6,6 +6,7 @@ from .distance import Perceptron, Stump
 from .ensemble import PerceptronEnsemble, StumpEnsemble
 from .mixture import Mixture
 from .projected import Projected
+from .rescaled import Rescaled
 from .series import Series
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Perceptron",
     "PerceptronEnsemble",
     "Projected",
+    "Rescaled",
     "Series",
     "Stump",
     "StumpEnsemble",

@@ -17,10 +17,10 @@ class Mixture(FeatureKernel):
     .. math:: k(x, x') = \sum_{t=1}^T \alpha_t \sum_{j=1}^M p_t(j | x)\, p_t(j | x'), \qquad
               p_t(j | x) \propto e^{c_{tj}} \exp \bigl( -\tfrac12 \| (x - \mu_{tj})^\top P_{tj} \|^2 \bigr),
 
-    where P Pᵀ is the inverse of a component's covariance, and :math:`c_{tj} = \log \pi_{tj} + \log |P_{tj}|` up
-    to a constant of the mixture. The features are :math:`\sqrt{\alpha_t}\, p_t(j | x)`, T M of them (6): soft
-    indicators of the cells into which each mixture divides the space. The kernel lies between 0 and Σα, and is
-    positive semi-definite by construction.
+    where P Pᵀ is the inverse of a component's covariance, and :math:`c_{tj} = \log \pi_{tj} + \log |P_{tj}|`
+    up to a constant of the mixture. The features are :math:`\sqrt{\alpha_t}\, p_t(j | x)`, T M of them (6):
+    soft indicators of the cells into which each mixture divides the space. The kernel lies between 0 and Σα,
+    and is positive semi-definite by construction.
 
     A row costs O(T M d²), with diagonal covariances O(T M d).
 

@@ -32,17 +32,18 @@ class KernelBoost(KernelLearner):
     where :math:`p_t(j | x)` is the posterior of component j in the mixture of round t. Each mixture is fitted
     by EM to all rows, labelled or not, under the constraints that rows known to be similar share a component
     and rows known to be dissimilar do not (3). All pairs of rows have weights, which boosting moves to the
-    pairs that are wrong still; the weight of pairs of which nothing is known fades, λ times as fast as that of
-    a pair that is right. The kernel is positive semi-definite by construction, and its features (6) are
+    pairs that are wrong still; the weight of pairs of which nothing is known fades, λ times as fast as that
+    of a pair that is right. The kernel is positive semi-definite by construction, and its features (6) are
     :math:`\sqrt{\alpha_t}\, p_t(j | x)`.
 
-    A step of EM takes O(n M d²) for n rows, and there are n_rounds × n_starts × max_iter at most. Weights take
-    O(l²) time and memory a round for l rows in pairs; unlabelled rows enter linearly.
+    A step of EM takes O(n M d²) for n rows, and there are n_rounds × n_starts × max_iter at most. Weights
+    take O(l²) time and memory a round for l rows in pairs; unlabelled rows enter linearly.
 
     Parameters
     ----------
     n_rounds : int, default=30
-        The most rounds T. It stops earlier when no mixture is right on more of the weight than it is wrong on.
+        The most rounds T. It stops earlier when no mixture is right on more of the weight than it is wrong
+        on.
     n_components : int or None, default=None
         The components M of each mixture. None: as many as there are classes; for pairs, as many as a greedy
         colouring needs to keep dissimilar rows apart, and at least two. With classes of several clumps
@@ -52,8 +53,8 @@ class KernelBoost(KernelLearner):
     decay : float, default=10.0
         λ, the paper's value.
     dissolve : bool, default=False
-        Whether to split sets of similar rows where the pairs are right already (Algorithm 2): for classes that
-        one Gaussian does not describe.
+        Whether to split sets of similar rows where the pairs are right already (Algorithm 2): for classes
+        that one Gaussian does not describe.
     n_mutual : int, default=12
         With `dissolve`: similar rows are neighbours if each is among so many nearest ones of the other.
     normalize : bool, default=True
@@ -87,6 +88,8 @@ class KernelBoost(KernelLearner):
         The rounds that were made, T.
     n_components_ : int
         M.
+    n_iter_ : int
+        The steps of EM in the longest round, from the start that was kept.
     exact_ : bool
         Whether all posteriors under constraints were exact; see the notes.
     classes_ : array of shape (n_classes,)
@@ -94,9 +97,9 @@ class KernelBoost(KernelLearner):
 
     Notes
     -----
-    The columns are standardised over all rows, labelled or not, and the mixtures are then written down for the
-    columns as they are: the kernel does not depend on their scales. Constant ones are left out. For more than
-    some hundred columns take principal components first, as the paper does.
+    The columns are standardised over all rows, labelled or not, and the mixtures are then written down for
+    the columns as they are: the kernel does not depend on their scales. Constant ones are left out. For more
+    than some hundred columns take principal components first, as the paper does.
 
     Positive constraints are exact. So are negative ones where the sums over all allowed assignments are small
     enough (classes, up to about ten components; and most lists of pairs); else by belief propagation, which
@@ -105,13 +108,14 @@ class KernelBoost(KernelLearner):
     Where the text leaves things open, or where this departs from it:
 
     - Z of (3), which depends on the mixture's weights, is left out: EM climbs p(X, Ω), not p(X | Ω).
-    - Weights of rows count in the M-step alone, and are scaled to sum to the effective sample size: late rounds
-      put nearly all of the weight on few rows, to which the prior of the covariances (not in the paper) is the
-      more important.
+    - Weights of rows count in the M-step alone, and are scaled to sum to the effective sample size: late
+      rounds put nearly all of the weight on few rows, to which the prior of the covariances (not in the
+      paper) is the more important.
     - Seeds are drawn as in k-means++ by weight, a set of similar rows being one point. The best of `n_starts`
       fits is kept: one alone merges two classes too often, and so does the most likely one.
     - r → 1 makes α infinite. It is clipped at artanh(1 − 1/N) for N known pairs, and by `max_alpha`: once the
-      unlabelled rows have faded, r grows by a factor n²/N, and the rounds that have seen them would be drowned.
+      unlabelled rows have faded, r grows by a factor n²/N, and the rounds that have seen them would be
+      drowned.
     - Where r ≤ 0, other seeds are tried, five times in all. If that is in round one, the best mixture is
       kept, with a warning: the kernel is never empty.
     - The comparison of Algorithm 2 has a tolerance; before round one all weights are equal.
@@ -282,6 +286,7 @@ class KernelBoost(KernelLearner):
     def _keep(self, standard: Standardized, rounds: list[Round]) -> None:
         self.alphas_ = np.array([r.alpha for r in rounds])
         self.edges_ = np.array([r.edge for r in rounds])
+        self.n_iter_ = max(r.n_iter for r in rounds)
         self.n_rounds_ = len(rounds)
         self.exact_ = all(r.is_exact for r in rounds)
         self.kernel_ = Mixture(

@@ -1,4 +1,4 @@
-"""Rows with columns of mean zero and variance one, and what is found there in terms of the columns themselves."""
+"""Rows with columns of mean zero and variance one, and the way back to the columns as they were."""
 
 from typing import NamedTuple
 

@@ -97,10 +97,10 @@ class Superkernel(KernelLearner):
 
     Notes
     -----
-    More than two classes share one kernel: Q is then the mean over all pairs of classes (with "posterior",
-    over each class against the rest). From pairs instead of labels, "alignment" fits the kernel's values on
-    them to 1 and −1 (dissimilar ones are guessed if there are none); the others need labels. `unlabelled`
-    rows give pairs to expand in, for power series.
+    More than two classes share one kernel: Q is then the mean over all pairs of classes, weighted by their
+    numbers of rows (with "posterior", over each class against the rest). From pairs instead of labels,
+    "alignment" fits the kernel's values on them to 1 and −1 (dissimilar ones are guessed if there are none);
+    the others need labels. `unlabelled` rows give pairs to expand in, for power series.
 
     `transform` gives coordinates in the span of the rows of `fit`, since the kernel has no features of its
     own: exact for pairs of rows of which one was there.
@@ -243,7 +243,8 @@ class Superkernel(KernelLearner):
         self.beta_ = found.beta / self.C if self.quality == "risk" else found.beta
         if not np.any(self.beta_ > 0):
             raise ValueError(
-                "the best kernel is zero: the penalty outweighs all that a kernel can gain. Lower penalty"
+                f"the best kernel is zero: by quality={self.quality!r} none of these kernels explains the "
+                "labels better than none at all. Set quality='risk', or take a superkernel of other kernels"
             )
         self.objective_, self.gap_, self.n_iter_ = found.history, found.gap, found.n_iter
         if self.n_iter_ == self.max_iter and self.quality != "alignment" and not self.gap_ <= self.tol:

@@ -11,6 +11,7 @@ from . import (
     kt03_clustering,
     ll05,
     ll05_figure2,
+    osw02,
 )
 from .experiment import Figure, Method, Picture, Split, Table
 
@@ -23,6 +24,7 @@ _ITEMS: tuple[Table | Figure, ...] = (
     *kt03_classification.TABLES,
     kt03_clustering.TABLE,
     kt03_clustering.FIGURE,
+    *osw02.TABLES,
 )
 CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in _ITEMS}
 

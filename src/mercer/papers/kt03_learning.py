@@ -63,7 +63,7 @@ def pairs_of(y: Labels, similar: Index, dissimilar: str) -> Pairs:
 def learn_for_neighbours(Z: Array, y: Labels, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
     """Fit at the price of the least error of nearest neighbours on rows that were left out."""
     splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
-    folds = [(kept, left, within(pairs, kept, len(Z))) for kept, left in splitter.split(Z, y)]
+    folds = [(kept, left, pairs.within(kept)) for kept, left in splitter.split(Z, y)]
 
     def loss(price: float) -> float:
         errors = [
@@ -105,14 +105,6 @@ def one_neighbour_error(F: Array, y: Labels, F_test: Array, y_test: Labels) -> f
     """Return the error in % of the nearest neighbour, given features."""
     predicted = KNeighborsClassifier(1).fit(F, y).predict(F_test)
     return 100 * float(np.mean(predicted != y_test))
-
-
-def within(pairs: Pairs, rows: Index, n_rows: int) -> Pairs:
-    """Return the pairs that have both their rows among the given ones, numbered in these."""
-    number = np.full(n_rows, -1)
-    number[rows] = np.arange(len(rows))
-    kinds = (number[np.asarray(kind, dtype=np.intp).reshape(-1, 2)] for kind in pairs)
-    return Pairs(*(kind[(kind >= 0).all(axis=1)] for kind in kinds))
 
 
 def split_pairs(pairs: Pairs, n_rows: int, stream: RandomState) -> Iterator[tuple[Pairs, Pairs]]:

@@ -42,13 +42,13 @@ def alternate(
     beta = first_guess(grams, penalty)
     planes: list[Plane] = []
     history: list[float] = []
-    while len(planes) < max_iter:
+    while True:
         planes.append(risk.ask(beta, 0.01 * tol))
         history.append(planes[-1].value + penalty.value(beta))
-        if len(history) > 1 and history[-2] - history[-1] <= tol * history[-1]:
-            break
-        if progress is not None and progress(len(planes)):
-            break
+        gained = history[-2] - history[-1] if len(history) > 1 else np.inf
+        stopped = progress is not None and progress(len(planes))
+        if gained <= tol * history[-1] or stopped or len(planes) == max_iter:
+            break  # before β moves on: what is returned belongs together
         beta = minimize_by_planes(
             KernelForCoefficients(risk).ask, penalty, beta, tol=0.1 * tol, max_iter=INNER_PLANES
         ).beta

@@ -6,8 +6,8 @@ Each chunklet a tells each b that it is apart from where it will not be:
           b_{a \setminus b}(j) \propto p_a(j) \prod_{c \ne b} m_{c \to a}(j),
 
 until nobody has news; the posterior of a is :math:`p_a(j) \prod_c m_{c \to a}(j)`, normalised. It is exact on
-trees. Where there are loops it is an approximation: what a chunklet has said comes back to it as news. The sum
-over all allowed assignments is then the Bethe approximation,
+trees. Where there are loops it is an approximation: what a chunklet has said comes back to it as news. The
+sum over all allowed assignments is then the Bethe approximation,
 
 .. math:: \log Z \approx \sum_a \log \sum_j p_a(j) \prod_c m_{c \to a}(j)
           - \sum_{\{a, b\}} \log \Bigl( 1 - \sum_j b_{a \setminus b}(j)\, b_{b \setminus a}(j) \Bigr).

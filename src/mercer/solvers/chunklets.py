@@ -65,7 +65,7 @@ def chunk_pairs(pairs: Pairs, n_rows: int) -> Chunklets:
 
 
 def split_chunklets(whole: Chunklets, part: Index) -> Chunklets:
-    """Return smaller chunklets: `part` numbers them, for each of the rows. Parts of one are not kept apart."""
+    """Return smaller chunklets: `part` numbers them, for each row. Parts of one are not kept apart."""
     parts, number = np.unique(np.column_stack([whole.number, part]), axis=0, return_inverse=True)
     origin = csr_array((np.ones(len(parts)), (np.arange(len(parts)), parts[:, 0])))
     graph = _graph(whole.apart, whole.n_chunklets)
@@ -104,6 +104,6 @@ def _contradiction(similar: csr_array, wrong: Index) -> str:
     while path[-1] != first:
         path.append(int(before[path[-1]]))
     return (
-        f"{len(wrong)} of the dissimilar pairs are similar by way of other rows, such as {(first, last)}: the "
-        f"similar pairs connect {' – '.join(map(str, reversed(path)))}. Drop one of these pairs"
+        f"{len(wrong)} of the dissimilar pairs are similar by way of other rows, such as {(first, last)}: "
+        f"the similar pairs connect {' – '.join(map(str, reversed(path)))}. Drop one of these pairs"
     )

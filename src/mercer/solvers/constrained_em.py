@@ -6,8 +6,8 @@ that some chunklets do not. EM climbs the logarithm of
 .. math:: p(X, \Omega | \Theta)
           = \sum_{L \text{ that respects } \Omega} \prod_i \pi_{l_i} G(x_i | \mu_{l_i}, \Sigma_{l_i}), \tag{3}
 
-plus that of a prior of the covariances. Weights of rows count in the M-step alone, as if a row were there more
-than once; the sum never falls where all rows that are constrained together weigh the same.
+plus that of a prior of the covariances. Weights of rows count in the M-step alone, as if a row were there
+more than once; the sum never falls where all rows that are constrained together weigh the same.
 """
 
 from typing import NamedTuple
@@ -143,8 +143,8 @@ def fit_mixture(
     """Return the best of several fits, by likelihood *and* by how well the constraints are respected.
 
     The likelihood alone likes to divide a large class in two and to merge two others, against the will of a
-    few labelled rows among many that are not. So the judge (`MixtureFit.score`) takes the two per row: log p(X)
-    of the average row, and log p(Ω | X) of the average row that is constrained.
+    few labelled rows among many that are not. So the judge (`MixtureFit.score`) takes the two per row: log
+    p(X) of the average row, and log p(Ω | X) of the average row that is constrained.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a 
           c_i = 0,
 
 whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
-is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of the
-squared distance: so `mercer.solvers.smo` solves it. Its steps become too many where the kernel is large and
+is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
+the squared distance: so `mercer.solvers.smo` solves it. Its steps become too many where the kernel is large and
 nearly of low rank; there an interior-point method on a factor of K takes over.
 """
 
@@ -30,7 +30,6 @@ class DenseSVM(NamedTuple):
     """A solution, or the nearest that was reached."""
 
     coef: Array  # c, feasible
-    bias: float
     primal: float
     dual: float
     is_hard: bool  # steps were too many
@@ -52,22 +51,26 @@ def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool 
     is_hard : bool
         Whether to begin with the interior-point method.
     """
-    half = 0.5 * np.diag(K)
     if not is_hard:
+        half = 0.5 * np.diag(K)
         turn_round(K, half)
         found = _descend(K, y, start, tol, FEW_STEPS)
         if not found.is_hard:
             return found
         start = found.coef
         turn_round(K, half)
+    centre(K)
     factor = factor_gram(K)
     if len(factor.landmarks) ** 2 > LOW_RANK * len(y):
-        turn_round(K, half)
+        turn_round(K, 0.5 * np.diag(K))
         return _descend(K, y, start, tol, MOST_STEPS)
     F = factor.coordinates(K[:, factor.landmarks])
-    multipliers = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9)).dual
-    coef = _make_feasible(np.clip(multipliers, 0.0, 1.0) * y)
-    return _judge(y, coef, K @ coef, is_hard=True)
+    inner = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9))
+    coef = _make_feasible(np.clip(inner.dual, 0.0, 1.0) * y)
+    found = _judge(y, coef, K @ coef, is_hard=True)
+    # a large kernel makes much of rounding errors in c; w, a function in the landmarks' span, has none of them
+    primal = 0.5 * float(inner.w @ inner.w) + hinge_loss(y, F @ inner.w)
+    return found._replace(primal=min(found.primal, primal))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -76,6 +79,13 @@ def turn_round(K: Array, half: Array) -> None:
     for i in range(len(K)):
         for j in range(len(K)):
             K[i, j] = (half[i] + half[j]) - K[i, j]
+
+
+def centre(K: Array) -> None:
+    """Move the rows' mean to zero, in place: a factor of K then spends no digits on what Σc = 0 makes void."""
+    means = K.mean(axis=1) - 0.5 * K.mean()
+    K -= means[:, None]
+    K -= means[None, :]
 
 
 def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) -> DenseSVM:
@@ -95,9 +105,12 @@ def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) ->
 def _judge(y: Array, coef: Array, value: Array, is_hard: bool) -> DenseSVM:
     """Return the objectives, given K c up to a constant."""
     quadratic, linear = float(coef @ value), float(coef @ y)
-    bias = best_bias(y, value)
-    hinge = float(np.maximum(0.0, 1.0 - y * (value + bias)).sum())
-    return DenseSVM(coef, bias, 0.5 * quadratic + hinge, linear - 0.5 * quadratic, is_hard)
+    return DenseSVM(coef, 0.5 * quadratic + hinge_loss(y, value), linear - 0.5 * quadratic, is_hard)
+
+
+def hinge_loss(y: Array, f: Array) -> float:
+    """Return the least Σ max(0, 1 − y (f + b)) over b."""
+    return float(np.maximum(0.0, 1.0 - y * (f + best_bias(y, f))).sum())
 
 
 def best_bias(y: Array, f: Array) -> float:

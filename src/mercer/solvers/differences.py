@@ -106,7 +106,7 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     def refine(b: Array, R: Array) -> tuple[Array, Array]:
         """Solve, and once more for what is left: with weights of many magnitudes x loses digits."""
         x, dM = solve(b, R)
-        more_x, more_dM = solve(np.zeros(len(b)), 0 * dM)
+        more_x, more_dM = solve(np.zeros(len(b)), pairs.combine(x) + R - dM)
         return x + more_x, dM + more_dM
 
     return refine

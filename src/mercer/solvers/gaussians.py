@@ -47,11 +47,13 @@ class Gaussians(NamedTuple):
 
 
 class Prior(NamedTuple):
-    r"""What is presumed of covariances: :math:`\Sigma_j = (N_j S_j + \nu_0 S_0) / (N_j + \nu_0) + \epsilon I`.
+    r"""What is presumed of covariances.
+
+    .. math:: \Sigma_j = (N_j S_j + \nu_0 S_0) / (N_j + \nu_0) + \epsilon I.
 
     With ε = 0 that is the largest posterior density for a prior whose logarithm is, up to a constant,
-    :math:`-\tfrac{\nu_0}{2} (\log |\Sigma| + \operatorname{tr} S_0 \Sigma^{-1})`, an inverse Wishart one. As if
-    ν₀ more rows with the covariance S₀ had been seen.
+    :math:`-\tfrac{\nu_0}{2} (\log |\Sigma| + \operatorname{tr} S_0 \Sigma^{-1})`, an inverse Wishart one. As
+    if ν₀ more rows with the covariance S₀ had been seen.
     """
 
     strength: float = 0.0  # ν₀

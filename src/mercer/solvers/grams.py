@@ -17,6 +17,9 @@ from mercer.power_series import PowerSum, add_terms, quadratic_forms
 
 Array = NDArray[np.float64]
 
+Rows = NDArray[np.intp]
+Computation = Callable[[int, Rows, Rows], Array]  # K_i between some rows and others
+
 BLOCK = 2**22  # entries of all matrices together in the parts that `parts` gives
 
 
@@ -39,7 +42,7 @@ class Grams(ABC):
         """Return K_i."""
 
     @abstractmethod
-    def take(self, rows: NDArray[np.intp]) -> "Grams":
+    def take(self, rows: Rows) -> "Grams":
         """Return the matrices of some of the rows."""
 
     def spreads(self) -> Array:
@@ -100,7 +103,7 @@ class HeldGrams(Grams):
         """Return K_i."""
         return np.asarray(self.stack[i])
 
-    def take(self, rows: NDArray[np.intp]) -> "HeldGrams":
+    def take(self, rows: Rows) -> "HeldGrams":
         """Return the matrices of some of the rows."""
         return HeldGrams(np.stack([K[np.ix_(rows, rows)] for K in self.stack]))
 
@@ -109,8 +112,8 @@ class HeldGrams(Grams):
 class ComputedGrams(Grams):
     """Matrices that are computed anew each time, because they would not all fit into memory."""
 
-    def __init__(self, compute: Callable[[int, NDArray[np.intp]], Array], n_terms: int, n_rows: int) -> None:
-        self.compute = compute  # of some of the rows
+    def __init__(self, compute: Computation, n_terms: int, n_rows: int) -> None:
+        self.compute = compute
         self.n_terms, self.n_rows = n_terms, n_rows
 
     def combine(self, beta: Array) -> Array:
@@ -124,15 +127,24 @@ class ComputedGrams(Grams):
         """Return q_i(v) for each i."""
         support = np.flatnonzero(v)
         part = v[support]
-        return np.array([part @ (self.compute(i, support) @ part) for i in range(self.n_terms)])
+        return np.array([part @ (self.compute(i, support, support) @ part) for i in range(self.n_terms)])
 
     def term(self, i: int) -> Array:
         """Return K_i."""
-        return self.compute(i, np.arange(self.n_rows))
+        return self.some_rows(i, slice(None))
 
-    def take(self, rows: NDArray[np.intp]) -> "ComputedGrams":
+    def some_rows(self, i: int, rows: slice) -> Array:
+        """Return some rows of K_i."""
+        every = np.arange(self.n_rows)
+        return self.compute(i, every[rows], every)
+
+    def take(self, rows: Rows) -> "ComputedGrams":
         """Return the matrices of some of the rows."""
-        return ComputedGrams(lambda i, some: self.compute(i, rows[some]), self.n_terms, len(rows))
+
+        def compute(i: int, some: Rows, others: Rows) -> Array:
+            return self.compute(i, rows[some], rows[others])
+
+        return ComputedGrams(compute, self.n_terms, len(rows))
 
 
 @final
@@ -176,7 +188,7 @@ class FactoredGrams(Grams):
         sums: Array = np.bincount(self.owner, self.F.var(axis=0), minlength=self.n_terms).astype(np.float64)
         return sums
 
-    def take(self, rows: NDArray[np.intp]) -> "FactoredGrams":
+    def take(self, rows: Rows) -> "FactoredGrams":
         """Return the matrices of some of the rows."""
         return FactoredGrams(np.split(self.F[rows], self.start[1:-1], axis=1))
 
@@ -212,7 +224,7 @@ class SeriesGrams(Grams):
         add_terms(self.terms._replace(weights=weights), self.kappa[rows], K)
         return K
 
-    def take(self, rows: NDArray[np.intp]) -> "SeriesGrams":
+    def take(self, rows: Rows) -> "SeriesGrams":
         """Return the matrices of some of the rows."""
         return SeriesGrams(self.terms, self.kappa[np.ix_(rows, rows)])
 
@@ -243,12 +255,16 @@ class JointGrams(Grams):
 
     def term(self, i: int) -> Array:
         """Return K_i."""
+        return self.some_rows(i, slice(None))
+
+    def some_rows(self, i: int, rows: slice) -> Array:
+        """Return some rows of K_i."""
         for places, grams in self.kinds:
             if i in places:
-                return grams.term(int(np.flatnonzero(places == i)[0]))
+                return grams.some_rows(int(np.flatnonzero(places == i)[0]), rows)
         raise IndexError(i)
 
-    def take(self, rows: NDArray[np.intp]) -> "JointGrams":
+    def take(self, rows: Rows) -> "JointGrams":
         """Return the matrices of some of the rows."""
         return JointGrams([(places.tolist(), grams.take(rows)) for places, grams in self.kinds])
 

@@ -87,8 +87,8 @@ def minimize_risk(
 def first_guess(grams: Grams, penalty: Penalty) -> Array:
     """Return weights that make rows of mean squared length one, or shorter ones if that costs too much."""
     beta = 1.0 / np.sqrt(penalty.diagonal)
-    beta /= max(float(beta @ grams.spreads()), TINY)
-    return beta * min(1.0, float(np.sqrt(0.5 / penalty.value(beta))))  # β = 0 costs one at most
+    affordable = float(np.sqrt(0.5 / penalty.value(beta)))  # β = 0 costs one at most
+    return beta * min(1.0 / max(float(beta @ grams.spreads()), TINY), affordable)
 
 
 def split_classes(label: NDArray[np.intp]) -> list[TwoClasses]:

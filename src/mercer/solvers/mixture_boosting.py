@@ -34,6 +34,7 @@ class Round(NamedTuple):
     model: Gaussians
     alpha: float
     edge: float  # r
+    n_iter: int  # steps of EM
     is_exact: bool  # whether no posterior under the constraints was approximated
 
 
@@ -104,10 +105,9 @@ def boost_mixtures(
 def largest_alpha(weights: PairWeights, max_alpha: float) -> float:
     """Return where α is clipped, of weights before the first round.
 
-    Where a mixture is right on all pairs, r = 1 and α is infinite; it is, at most, as if one of the known pairs
-    were wrong.
-    And once the weight of unknown pairs is gone, r grows by a factor of the known pairs' share of all pairs:
-    those rounds, which see labelled rows alone, must not drown the others.
+    Where a mixture is right on all pairs, r = 1 and α is infinite: it is clipped at artanh(1 − 1/N) for N
+    known pairs. And once the weight of unknown pairs is gone, r is no longer limited to the known pairs' share
+    of all pairs: those rounds, which see labelled rows alone, must not drown the others.
     """
     known = weights.n_known
     return float(min(np.arctanh(1.0 - 1.0 / max(known, 2)), max_alpha * known / float(weights.n_rows) ** 2))
@@ -131,7 +131,7 @@ def _best_attempt(
         hypothesis = weak_hypothesis(problem.X[weights.rows], fit.model)
         r = weights.edge(hypothesis)
         alpha = float(np.clip(np.arctanh(np.clip(r, 0.0, np.tanh(largest))), 0.0, largest))
-        tried.append((Round(fit.model, alpha, r, problem.plan.is_exact), hypothesis))
+        tried.append((Round(fit.model, alpha, r, fit.n_iter, problem.plan.is_exact), hypothesis))
         if alpha > 0.0:
             return tried[-1]
     return max(tried, key=lambda attempt: attempt[0].edge)

@@ -70,8 +70,8 @@ def build_trellis(members: Index, apart: Index, n_components: int, most_steps: i
         states = after
         begin.append(len(steps))
         n_states.append(len(states))
-    columns = np.array(steps, dtype=np.intp).reshape(-1, 3).T.copy()
-    return Trellis(members[order], np.array(begin), *columns, np.array(n_states))
+    source_of, choice, target = np.array(steps, dtype=np.intp).reshape(-1, 3).T.copy()
+    return Trellis(members[order], np.array(begin), source_of, choice, target, np.array(n_states))
 
 
 def sum_assignments(trellis: Trellis, evidence: Array, posterior: Array) -> float:

@@ -107,10 +107,10 @@ class Explicit(PairKernel):
         terms = self.list_terms()
         grams = keep(terms, X)
         penalty = 1.0 / np.array([term.weight for term in terms])
+        spread = grams.spreads()
+        if not np.any(spread > 1e-12 * mean_diagonals(terms, X)):
+            raise ValueError("all kernels are constant on these rows: take others, or other rows")
         if self.normalize:
-            spread = grams.spreads()
-            if not np.any(spread > 0.0):
-                raise ValueError("all kernels are constant on these rows: take others, or other rows")
             # a kernel that does not tell the rows apart is given no weight instead of an endless one
             penalty *= np.where(spread > FACTOR_TOL * spread.max(), spread, spread.max() / FACTOR_TOL) ** 2
         kernels = [clone(term.kernel) for term in terms]
@@ -128,6 +128,7 @@ def keep(terms: Sequence[Term], X: Array) -> Grams:
     """Return the Gram matrices, by factors of low rank where kernels of few columns have any."""
     factors: dict[int, Array] = {}
     for i, (kernel, columns, _) in enumerate(terms):
+        check_psd(kernel, restrict(X[:N_CHECKED], columns))
         if columns is not None and len(columns) <= FEW_COLUMNS:
             F = factor_kernel(kernel, restrict(X, columns))
             if F is not None:
@@ -152,13 +153,11 @@ def factor_kernel(kernel: sk_kernels.Kernel, X: Array) -> Array | None:
 
 def keep_dense(terms: Sequence[Term], X: Array) -> Grams:
     """Return the Gram matrices held in memory, or computed anew each time if they are too many."""
-    for kernel, columns, _ in terms:
-        check_psd(kernel, restrict(X[:N_CHECKED], columns))
     if len(terms) * len(X) ** 2 > HELD:
 
-        def compute(i: int, rows: NDArray[np.intp]) -> Array:
-            x = restrict(X[rows], terms[i].columns)
-            return values(terms[i].kernel, x, x)
+        def compute(i: int, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
+            columns = terms[i].columns
+            return values(terms[i].kernel, restrict(X[rows], columns), restrict(X[others], columns))
 
         return ComputedGrams(compute, len(terms), len(X))
     check_memory(2 * 8 * len(terms) * len(X) ** 2, f"{len(terms)} Gram matrices", "Use fewer rows.")
@@ -175,6 +174,11 @@ def keep_dense(terms: Sequence[Term], X: Array) -> Grams:
         np.multiply(distances[columns, shape], -0.5 / width**2, out=K)
         np.exp(K, out=K)
     return HeldGrams(stack)
+
+
+def mean_diagonals(terms: Sequence[Term], X: Array) -> Array:
+    """Return the mean of k(x, x) for each kernel."""
+    return np.array([np.mean(kernel.diag(restrict(X, columns))) for kernel, columns, _ in terms])
 
 
 def values(kernel: sk_kernels.Kernel, X: Array, Y: Array) -> Array:

@@ -99,6 +99,7 @@ class PowerSeries(PairKernel):
         base, terms = clone(self.base), self.terms()
         kappa = base_values(base, X, X)
         self.check_values(kappa)
+        check_varied(base, kappa)
         candidates = one_of_each_bin(kappa[:: max(1, kappa.size // MANY)], N_BINS)
         if len(others):
             more = base_values(base, X, others)
@@ -169,7 +170,7 @@ class GaussianHarmonic(Harmonic):
         self.decay = decay
 
     @property
-    def base(self) -> sk_kernels.Kernel:  # type: ignore[override]
+    def base(self) -> sk_kernels.Kernel:
         """The Gaussian kernel."""
         if self.length_scale is None:
             raise ValueError("length_scale is None: fitted_to(X) fills it in")
@@ -222,17 +223,18 @@ class ARD(PairKernel):
         above = np.triu_indices(len(Z))
         candidates = np.column_stack([base_values(base, z[:, None], z[:, None])[above] for z in Z.T])
         series.check_values(candidates)
+        check_varied(base, *candidates.T)
         candidates = np.maximum(candidates, 0.0)
         c = candidates[pick_pairs(terms, candidates, tol, max_rank)]
         M = np.ones((len(c), len(c)))
         for column in c.T:
             M *= terms.at(np.outer(column, column))
 
-        def compute(i: int, rows: NDArray[np.intp]) -> Array:
-            K = np.ones((len(rows), len(rows)))
+        def compute(i: int, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
+            K = np.ones((len(rows), len(others)))
             for j in range(X.shape[1]):
-                x = X[rows][:, [j]]
-                K *= terms.at(c[i, j] * np.maximum(base_values(base, x, x), 0.0))
+                kappa = base_values(base, X[rows][:, [j]], X[others][:, [j]])
+                K *= terms.at(c[i, j] * np.maximum(kappa, 0.0))
             return K
 
         def kernel(beta: Array) -> Series:
@@ -261,6 +263,15 @@ def base_values(base: sk_kernels.Kernel, X: Array, Y: Array) -> Array:
     if not np.all(np.isfinite(K)):
         raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
     return K
+
+
+def check_varied(base: sk_kernels.Kernel, *kappas: Array) -> None:
+    """Raise if the base kernel has one value for all pairs, in each of several columns."""
+    if all(np.ptp(kappa) <= 1e-12 * np.max(np.abs(kappa)) for kappa in kappas):
+        raise ValueError(
+            f"the base kernel {base} is constant on these rows, and so are all kernels made of it: take "
+            "another, such as a narrower one, or other rows"
+        )
 
 
 def pick_pairs(terms: Terms, candidates: Array, tol: float, max_rank: int) -> NDArray[np.intp]:

@@ -53,6 +53,9 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     C : float or None, default=None
         The price of a margin violation. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
         None is the C that the learner learns for, if it has such a parameter (`Superkernel`), and else 1.
+    relative_C : bool, default=False
+        Whether `C` is divided by the mean squared distance of the rows from their mean in the feature space
+        of the kernel, so that its scale does not matter: then search C over 0.1 … 100.
     class_weight : dict, "balanced" or None, default=None
         What multiplies `C` for the rows of each class, as in `sklearn.svm.SVC`.
     solver : {"auto", "gram", "features"}, default="auto"
@@ -114,6 +117,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         learner: Any = None,
         *,
         C: float | None = None,
+        relative_C: bool = False,
         class_weight: Any = None,
         solver: str = "auto",
         tol: float = 1e-3,
@@ -121,6 +125,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.learner = learner
         self.C = C
+        self.relative_C = relative_C
         self.class_weight = class_weight
         self.solver = solver
         self.tol = tol
@@ -197,12 +202,17 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         if self.solver != "gram" and _has_features(self.kernel_):
             F = _features(self.kernel_, X)
             if self.solver == "features" or 5 * F.shape[1] <= len(F):
-                return _solve_on_features(F, problems, C, self.tol, self.max_iter)
+                unit = float(F.var(axis=0).sum()) if self.relative_C else 1.0
+                return _solve_on_features(F, problems, C / (unit or 1.0), self.tol, self.max_iter)
         if self.solver == "features":
             raise ValueError(
                 f"{self.kernel_} has no finite feature map: use solver='gram' or 'auto', or a FeatureKernel"
             )
-        return _solve_on_gram(self.kernel_, X, problems, C, self.tol, self.max_iter)
+        check_gram_fits(len(X), "Use fewer rows, or a learner with a feature map.")
+        K = self.kernel_(X)
+        unit = float(np.trace(K) / len(K) - K.mean()) if self.relative_C else 1.0
+        C = C / unit if unit > 0 else C
+        return _solve_on_gram(K, X, problems, C, self.tol, self.max_iter)
 
     def _inputs(self, X: Array) -> Any:
         """Return what the machines are linear in."""
@@ -245,10 +255,8 @@ def _features(kernel: Any, X: Array) -> Array:
 
 
 def _solve_on_gram(
-    kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array, tol: float, max_iter: int
+    K: Array, X: Array, problems: Sequence[TwoClassProblem], C: Array, tol: float, max_iter: int
 ) -> Machines:
-    check_gram_fits(len(X), "Use fewer rows, or a learner with a feature map.")
-    K = kernel(X)
     means = K.mean(axis=1) - K.mean() / 2
     K -= means[:, None]
     K -= means[None, :]

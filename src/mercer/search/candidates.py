@@ -1,0 +1,99 @@
+"""The kernels that a search compares, each with the few settings that are tried."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.model_selection import ParameterGrid
+from sklearn.svm import SVC
+
+from mercer.kernels import Perceptron, Stump
+from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+from mercer.svm import KernelSVC, PerceptronSVC, StumpSVC
+
+REFERENCE = "RBF-SVM"  # what the others are compared with
+
+RELATIVE_CS = [0.1, 1.0, 10.0, 100.0]  # of kernels whose scale is taken out
+MANY_ROWS = 2000
+
+
+class Candidate(NamedTuple):
+    """A named estimator with the settings to try."""
+
+    name: str
+    estimator: BaseEstimator
+    grid: Mapping[str, Any]
+    growth: float = 2.5  # the power of the number of rows with which its time rises
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Return all settings, one dict each."""
+        return [dict(setting) for setting in ParameterGrid(dict(self.grid))]
+
+
+def default_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
+    """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised."""
+    gammas = [0.1 / n_features, 0.5 / n_features, 2.5 / n_features]
+    bins = 256 if n_rows > MANY_ROWS else None
+    penalties = [1e-2 * 1e4, 1e-1 * 1e4, 1e4, 1e1 * 1e4]
+    return [
+        Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
+        Candidate(
+            "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-13, -10, -7, -4, -1)]}, growth=1.3
+        ),
+        Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
+        Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": [0.01, 0.1, 1.0, 10.0]}),
+        Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": penalties}),
+        Candidate(
+            "boosted",
+            KernelSVC(BoostedKernel(random_state=random_state), relative_C=True),
+            {"C": RELATIVE_CS},
+        ),
+        Candidate(
+            "kernelboost",
+            KernelSVC(KernelBoost(random_state=random_state), relative_C=True),
+            {"C": RELATIVE_CS},
+            growth=1.5,
+        ),
+        Candidate(
+            "idealized",
+            KernelSVC(IdealizedKernel(max_rank=30, tol=1e-4, random_state=random_state), relative_C=True),
+            {"C": RELATIVE_CS},
+            growth=1.5,
+        ),
+    ]
+
+
+def as_candidates(given: Any) -> list[Candidate]:
+    """Return a user's candidates: a mapping of names to estimators, or to (estimator, grid)."""
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError("candidates must map names to estimators, or to (estimator, grid)")
+    found = []
+    for name, value in given.items():
+        estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
+        if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+            raise TypeError(f"candidate {name!r} must be a classifier, or (classifier, grid); got {value!r}")
+        unknown = set(grid) - set(estimator.get_params())
+        if unknown:
+            raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
+        found.append(Candidate(str(name), estimator, grid))
+    return found
+
+
+def kernel_of(fitted: Any) -> sk_kernels.Kernel | None:
+    """Return the kernel of a fitted classifier, if it has one that is known here."""
+    kernel = getattr(fitted, "kernel_", None)
+    if isinstance(kernel, sk_kernels.Kernel):
+        return kernel
+    if isinstance(fitted, StumpSVC):
+        return Stump()
+    if isinstance(fitted, PerceptronSVC):
+        return Perceptron()
+    if isinstance(fitted, SVC) and fitted.kernel == "rbf":
+        return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")
+    if isinstance(fitted, SVC) and fitted.kernel == "linear":
+        return sk_kernels.DotProduct(0.0, "fixed")
+    if isinstance(fitted, SVC) and isinstance(fitted.kernel, sk_kernels.Kernel):
+        return clone(fitted.kernel)
+    return None

@@ -1,0 +1,225 @@
+"""A classifier that compares kernels on the user's data and keeps the best."""
+
+import time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from mercer.kernels import Rescaled
+from mercer.parameters import check_count, check_positive
+from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
+from mercer.search.evaluation import Rows, refit
+from mercer.search.folds import make_folds
+from mercer.search.heats import Clock, run_race
+from mercer.search.leaderboard import honest_error, rank
+from mercer.search.race import Race
+
+Array = NDArray[np.float64]
+
+
+class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+    """Compare kernels on your data, keep the best, and say honestly how good it is.
+
+    All candidates see the same folds, and are scaled inside them. Settings that fall far behind are dropped
+    after a fold. The one with the least cross-validated error is fitted to all rows.
+
+    The error that is reported is not that least one, which was chosen for being small: rows are drawn with
+    replacement, the best setting on those drawn is judged on those not drawn, and so many times over. It is
+    the error of the whole search, and on labels without meaning it stays at chance.
+
+    Parameters
+    ----------
+    candidates : dict or None, default=None
+        Names and classifiers, or (classifier, grid). None: a linear and an RBF SVM, stump and perceptron
+        kernels, and the learned ones: superkernel, boosted, KernelBoost and idealized, with small grids.
+    cv : int, default=5
+        The number of folds; fewer if a class has fewer rows.
+    budget : float or None, default=None
+        Seconds. Cheap candidates come first, those that would take too long are left out, and what is done
+        when the time is over is ranked.
+    max_rows : int, default=4000
+        The search looks at no more rows than this, drawn by class. The winner is fitted to all of them, if
+        that is not expected to break the budget.
+    n_jobs : int or None, default=None
+        Candidates at a time, by joblib (so ``joblib.parallel_config(backend="dask")`` spreads them out).
+    random_state : int, RandomState instance or None, default=None
+        For the folds, the draws and the learners.
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline
+        A scaler and the winner, fitted to all rows.
+    best_kernel_ : kernel or None
+        Its kernel, for rows as they are.
+    best_name_, best_settings_ : str, dict
+        Which it is.
+    error_, std_error_ : float
+        The error of the search, as described above, with its standard error.
+    leaderboard_ : pandas.DataFrame
+        A line for each candidate: error and standard error (with the choice among its own settings honest),
+        difference to the RBF-SVM with the 95 % interval (low, high), seconds to fit and to predict,
+        settings, and a note if it did not run to the end.
+    classes_ : array of shape (n_classes,)
+        The labels.
+    stopped_ : str or None
+        "budget" or "interrupt", if the search did not run to its end.
+
+    Notes
+    -----
+    Ctrl-C ends the search as a budget does: what is done is ranked, and the best so far is fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelSearchCV, PerceptronSVC, StumpSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> some = {"stump": StumpSVC(), "perceptron": (PerceptronSVC(), {"C": [0.1, 1.0]})}
+    >>> search = KernelSearchCV(some, random_state=0).fit(X, y)
+    >>> bool(search.error_ < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        candidates: Any = None,
+        *,
+        cv: int = 5,
+        budget: float | None = None,
+        max_rows: int = 4000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.candidates = candidates
+        self.cv = cv
+        self.budget = budget
+        self.max_rows = max_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, *, unlabelled: Any = None) -> Self:
+        """Search, and fit the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes, two or more.
+        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+            More rows, without classes, for the learners and the scaler.
+        """
+        clock = Clock(time.monotonic(), self.budget)
+        rows = self._check(X, y, unlabelled)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        searched = self._thin(rows, seed)
+        candidates = self._list_candidates(searched, seed)
+        folds = make_folds(searched.y, self.cv, seed)
+        context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
+        context.call_on_fit_task_begin(estimator=self)
+        race = Race(candidates, len(searched.X))
+        reference = next((i for i, one in enumerate(candidates) if one.name == REFERENCE), None)
+        self.stopped_ = run_race(
+            race,
+            searched,
+            folds,
+            clock,
+            reference=reference,
+            n_jobs=self.n_jobs,
+            growth=len(rows.X) / len(searched.X),
+            report=lambda: self._report(race, reference, seed, context),
+        )
+        self._rank(race, reference, seed)
+        self._refit(race, rows, searched, clock)
+        context.call_on_fit_task_end(estimator=self)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the winner's predictions."""
+        check_is_fitted(self)
+        labels: NDArray[Any] = self.best_estimator_.predict(
+            validate_data(self, X, reset=False, dtype=np.float64)
+        )
+        return labels
+
+    @available_if(lambda self: hasattr(self.best_estimator_, "decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Return the winner's decision values."""
+        check_is_fitted(self)
+        values: Array = self.best_estimator_.decision_function(
+            validate_data(self, X, reset=False, dtype=np.float64)
+        )
+        return values
+
+    def _check(self, X: Any, y: Any, unlabelled: Any) -> Rows:
+        check_count(self.cv, "cv", least=2)
+        check_count(self.max_rows, "max_rows", least=10)
+        if self.budget is not None:
+            check_positive(self.budget, "budget")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"a search needs rows of two classes or more, but y holds one class: {self.classes_[0]}"
+            )
+        if unlabelled is not None:
+            unlabelled = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+            if unlabelled.shape[1] != X.shape[1]:
+                raise ValueError(f"unlabelled has {unlabelled.shape[1]} columns, X has {X.shape[1]}")
+        return Rows(X, y, unlabelled)
+
+    def _thin(self, rows: Rows, seed: int) -> Rows:
+        if len(rows.X) <= self.max_rows:
+            return rows
+        split = StratifiedShuffleSplit(1, train_size=self.max_rows, random_state=seed)
+        some, _ = next(split.split(rows.X, rows.y))
+        return Rows(rows.X[some], rows.y[some], rows.unlabelled)
+
+    def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:
+        if self.candidates is not None:
+            return as_candidates(self.candidates)
+        return default_candidates(*rows.X.shape, seed)
+
+    def _report(self, race: Race, reference: int | None, seed: int, context: CallbackContext) -> bool:
+        """Tell callbacks, if there are any, and let them see the ranking so far."""
+        if not hasattr(self, "_skl_callbacks"):
+            return False
+        self._rank(race, reference, seed)
+        task = context.subcontext("candidate")
+        task.call_on_fit_task_begin(estimator=self)
+        return bool(task.call_on_fit_task_end(estimator=self))
+
+    def _rank(self, race: Race, reference: int | None, seed: int) -> None:
+        self.leaderboard_ = rank(race, reference, seed)
+        if len(race.finalists()):
+            self.error_, self.std_error_ = honest_error(race, seed)
+
+    def _refit(self, race: Race, rows: Rows, searched: Rows, clock: Clock) -> None:
+        if not len(race.finalists()):
+            reasons = "; ".join(f"{race.candidates[i].name}: {why}" for i, why in race.reason.items())
+            raise ValueError(f"no candidate could be fitted to these rows ({reasons})")
+        winner = race.winner()
+        candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
+        expected = (
+            race.fit_seconds[winner]
+            / race.n_folds[winner]
+            * (len(rows.X) / len(searched.X)) ** candidate.growth
+        )
+        self.rows_used_ = len(rows.X) if expected <= clock.left() or rows is searched else len(searched.X)
+        start = time.monotonic()
+        scaler, fitted = refit(candidate, setting, rows if self.rows_used_ == len(rows.X) else searched)
+        self.refit_seconds_ = time.monotonic() - start
+        self.best_name_, self.best_settings_ = candidate.name, setting
+        self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
+        kernel = kernel_of(fitted)
+        self.best_kernel_ = None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_)

@@ -1,0 +1,111 @@
+"""The incomplete Cholesky factor: what it looks at, what it leaves, and the superkernel matrix that nobody forms."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
+
+from mercer.solvers.low_rank import factor_low_rank
+from mercer.superkernels import ARD, GaussianHarmonic, Harmonic, PowerSeries
+from mercer.superkernels.power_series import Terms
+
+
+class Watched:
+    """A matrix whose columns are counted."""
+
+    def __init__(self, K):
+        self.K, self.asked = K, []
+
+    def column(self, i):
+        self.asked.append(i)
+        return self.K[:, i]
+
+
+def some_matrix(rng, n=60, decay=0.5):
+    V = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    return (V * decay ** np.arange(n)) @ V.T
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-9])
+def test_no_entry_is_further_off_than_the_tolerance(rng, tol):
+    K = some_matrix(rng)
+    found = factor_low_rank(np.diag(K), Watched(K).column, tol, 60)
+    rest = K - found.L.T @ found.L
+    largest = np.diag(K).max()
+    assert np.abs(rest).max() <= tol * largest * (1 + 1e-6)
+    assert found.left == pytest.approx(np.diag(rest).max() / largest, abs=1e-15)
+    assert len(found.pivots) < 40
+
+
+def test_only_the_diagonal_and_the_pivots_columns_are_looked_at_once(rng):
+    watched = Watched(some_matrix(rng))
+    found = factor_low_rank(np.diag(watched.K), watched.column, 1e-6, 60)
+    assert watched.asked == found.pivots.tolist()
+    assert len(set(watched.asked)) == len(watched.asked)
+
+
+def test_it_is_exact_on_the_pivots_and_its_factor_is_triangular_there(rng):
+    K = some_matrix(rng)
+    found = factor_low_rank(np.diag(K), Watched(K).column, 1e-6, 60)
+    assert_allclose((found.L.T @ found.L)[:, found.pivots], K[:, found.pivots], atol=1e-13)
+    assert_allclose(np.tril(found.L[:, found.pivots], -1), 0.0, atol=1e-7)
+
+
+def test_the_pivots_are_the_largest_of_what_is_left(rng):
+    K = some_matrix(rng, n=12)
+    found = factor_low_rank(np.diag(K), Watched(K).column, 1e-6, 12)
+    left = K.copy()
+    for pivot in found.pivots:
+        assert np.diag(left)[pivot] == pytest.approx(np.diag(left).max(), rel=1e-6)
+        left -= np.outer(left[:, pivot], left[pivot]) / left[pivot, pivot]
+
+
+def test_more_pivots_than_at_first_are_made_room_for_and_no_more_than_allowed(rng):
+    K = some_matrix(rng, decay=0.9)
+    assert len(factor_low_rank(np.diag(K), Watched(K).column, 1e-12, 40).pivots) == 40
+    cut = factor_low_rank(np.diag(K), Watched(K).column, 1e-12, 5)
+    assert cut.L.shape == (5, 60)
+    assert cut.left > 1e-12
+
+
+def test_nothing_is_left_of_a_zero_matrix():
+    found = factor_low_rank(np.zeros(3), lambda i: np.zeros(3), 1e-5, 3)
+    assert found.left == 0.0
+    assert found.L.shape == (0, 3)
+
+
+def test_duplicates_are_not_chosen_twice():
+    K = np.ones((4, 4))
+    assert_array_equal(factor_low_rank(np.ones(4), lambda i: K[i], 1e-12, 4).pivots, [0])
+
+
+# the superkernel matrix of all m² pairs
+
+SERIES = [PowerSeries(RBF(), function) for function in ("exp", "sinh", "cosh", "arctanh", "log")]
+SERIES += [Harmonic(RBF(), 0.6), Harmonic(RBF(0.3), 0.9), GaussianHarmonic(2.0), ARD(GaussianHarmonic(0.8))]
+
+
+@pytest.mark.parametrize("superkernel", SERIES, ids=str)
+def test_the_chosen_pairs_span_the_whole_superkernel_matrix_up_to_the_tolerance(rng, superkernel):
+    X = rng.normal(size=(9, 2))
+    terms = superkernel.expand(X, X[:0], tol=1e-5, max_rank=81, rng=np.random.RandomState(0))
+    pairs = np.array([[x, z] for x in X for z in X])
+    K = superkernel(pairs)  # 81 × 81: small enough to be formed
+    C = np.stack([terms.grams.term(i).ravel() for i in range(terms.grams.n_terms)])  # columns of the chosen pairs
+    assert np.abs(K - C.T @ np.linalg.solve(terms.penalty, C)).max() <= 2e-5 * np.diag(K).max()
+    assert terms.grams.n_terms < 45  # of 45 different pairs
+
+
+def test_the_matrix_of_all_pairs_is_never_formed(rng, monkeypatch):
+    m, largest = 70, [0]
+    at = Terms.at
+
+    def watched(terms, argument):
+        largest[0] = max(largest[0], np.size(argument))
+        return at(terms, argument)
+
+    monkeypatch.setattr(Terms, "at", watched)
+    X = rng.normal(size=(m, 3))
+    terms = GaussianHarmonic(1.0).expand(X, X[:0], tol=1e-5, max_rank=100, rng=np.random.RandomState(0))
+    assert terms.grams.n_terms < 15
+    assert 0 < largest[0] <= m**2
