@@ -84,7 +84,7 @@ def test_belief_propagation_with_loops_says_so_and_is_near_where_evidence_is_wea
     expected, total = write_out(evidence, chunklets.apart)
     found = infer_assignments(plan, evidence)
     assert_allclose(found.posterior, expected, atol=0.02)
-    assert found.log_sums.sum() == pytest.approx(total, abs=0.05)
+    assert found.log_sums.sum() == pytest.approx(total, abs=0.25)
 
 
 def test_evidence_of_thousands_of_nats_is_no_trouble():

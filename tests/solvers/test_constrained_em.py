@@ -62,7 +62,6 @@ def test_without_constraints_each_step_is_that_of_scikit_learn(rng, kind, n_step
     problem = state_problem(X, no_chunklets(), 3, kind=kind, prior=Prior(ridge=1e-4))
     model = start(problem)
     rival = sklearn_after(X, model, kind, n_steps, 1e-4)
-    # scikit-learn keeps the parameters of the last step but one of our count: it ends with an E-step
     found = run_em(problem, model, max_iter=n_steps, tol=0.0)
     assert found.n_iter == n_steps
     covariances = found.model.covariances

@@ -153,7 +153,7 @@ def test_computed_matrices_are_computed_once_for_all_blocks_together(rng, monkey
 # which way is taken
 
 
-def kernels_of_each_column(n_columns, widths=(0.5, 2.0)):
+def kernels_of_each_column(n_columns, widths=(1.0, 2.0)):
     kernels = [RBF(w) for _ in range(n_columns) for w in widths]
     return kernels, [(j,) for j in range(n_columns) for _ in widths]
 

@@ -1,27 +1,42 @@
 """A classifier that compares kernels on the user's data and keeps the best."""
 
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer.kernels import Rescaled
+from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
 from mercer.search.evaluation import Rows, refit
 from mercer.search.folds import make_folds
 from mercer.search.heats import Clock, run_race
-from mercer.search.leaderboard import honest_error, rank
+from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
+from mercer.search.pair_folds import split_pairs
+from mercer.search.pair_search import (
+    PLAIN,
+    PairResult,
+    honest_auc,
+    learn_kernel,
+    pair_candidates,
+    run_candidate,
+)
 from mercer.search.race import Race
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[np.float64]
 
@@ -106,19 +121,26 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, *, unlabelled: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, unlabelled: Any = None) -> Self:
         """Search, and fit the winner.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), optional
             Their classes, two or more.
+        pairs : Pairs, optional
+            Similar and dissimilar rows, if there are no classes.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
             More rows, without classes, for the learners and the scaler.
         """
         clock = Clock(time.monotonic(), self.budget)
+        if y is None and pairs is not None:
+            return self._fit_pairs(X, pairs, unlabelled, clock)
+        if y is not None and pairs is not None:
+            raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
+        self.__dict__.pop("auc_", None)  # of an earlier fit, to pairs
         rows = self._check(X, y, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         searched = self._thin(rows, seed)
@@ -143,9 +165,17 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         context.call_on_fit_task_end(estimator=self)
         return self
 
+    @property
+    def leaderboard_(self) -> "pd.DataFrame":
+        """The ranking as a table."""
+        check_is_fitted(self, "ranking_")
+        return as_table(self.ranking_)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the winner's predictions."""
         check_is_fitted(self)
+        if not hasattr(self, "classes_"):
+            raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
         labels: NDArray[Any] = self.best_estimator_.predict(
             validate_data(self, X, reset=False, dtype=np.float64)
         )
@@ -160,11 +190,75 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         )
         return values
 
-    def _check(self, X: Any, y: Any, unlabelled: Any) -> Rows:
+    def _fit_pairs(self, X: Any, pairs: Any, unlabelled: Any, clock: Clock) -> Self:
+        """Search among learners, by how well their distances tell pairs apart that were held back."""
+        self._check_parameters()
+        X = validate_data(self, X, dtype=np.float64)
+        checked = Pairs(*pairs).check(len(X))
+        if not len(checked.similar):
+            raise ValueError("there are no similar pairs: list some")
+        unlabelled = self._check_unlabelled(unlabelled, X)
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1))
+        given = pair_candidates(seed) if self.candidates is None else dict(self.candidates)
+        folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
+        truths = [np.repeat([True, False], [len(t.similar), len(t.dissimilar)]) for _, t in folds]
+        context = self._init_callback_context(max_subtasks=len(given))
+        context.call_on_fit_task_begin(estimator=self)
+        self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
+        results: list[PairResult] = []
+        self.stopped_ = None
+        try:
+            for name, learner in given.items():
+                if results and clock.left() <= 0:
+                    self.stopped_ = "budget"
+                    break
+                results.append(run_candidate(name, learner, X, folds, unlabelled))
+                self.ranking_ = rank_pairs(results, truths, PLAIN)
+                if hasattr(self, "_skl_callbacks"):
+                    task = context.subcontext("candidate")
+                    task.call_on_fit_task_begin(estimator=self)
+                    if task.call_on_fit_task_end(estimator=self):
+                        self.stopped_ = "callback"
+                        break
+        except KeyboardInterrupt:
+            if not any(not result.failure for result in results):
+                raise
+            self.stopped_ = "interrupt"
+        done = [result for result in results if not result.failure]
+        if not done:
+            raise ValueError(
+                "no candidate could learn from these pairs: " + "; ".join(r.failure for r in results)
+            )
+        self.auc_ = honest_auc(done, truths, RandomState(seed))
+        self.best_name_, self.std_error_ = self.ranking_[0]["candidate"], self.ranking_[0]["std_error"]
+        self.best_settings_: dict[str, Any] = {}
+        everything = X if unlabelled is None else np.vstack([X, unlabelled])
+        scaler = StandardScaler().fit(everything)
+        more = None if unlabelled is None else scaler.transform(unlabelled)
+        fitted, kernel = learn_kernel(given[self.best_name_], scaler.transform(X), checked, more)
+        steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
+        self.best_estimator_ = Pipeline(steps)
+        self.best_kernel_: Rescaled | None = Rescaled(kernel, scaler.mean_, scaler.scale_)
+        context.call_on_fit_task_end(estimator=self)
+        return self
+
+    def _check_parameters(self) -> None:
         check_count(self.cv, "cv", least=2)
         check_count(self.max_rows, "max_rows", least=10)
         if self.budget is not None:
             check_positive(self.budget, "budget")
+
+    def _check_unlabelled(self, unlabelled: Any, X: Array) -> Array | None:
+        if unlabelled is None:
+            return None
+        rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+        if rows.shape[1] != X.shape[1]:
+            raise ValueError(f"unlabelled has {rows.shape[1]} columns, X has {X.shape[1]}")
+        return rows
+
+    def _check(self, X: Any, y: Any, unlabelled: Any) -> Rows:
+        self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -172,11 +266,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"a search needs rows of two classes or more, but y holds one class: {self.classes_[0]}"
             )
-        if unlabelled is not None:
-            unlabelled = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
-            if unlabelled.shape[1] != X.shape[1]:
-                raise ValueError(f"unlabelled has {unlabelled.shape[1]} columns, X has {X.shape[1]}")
-        return Rows(X, y, unlabelled)
+        return Rows(X, y, self._check_unlabelled(unlabelled, X))
 
     def _thin(self, rows: Rows, seed: int) -> Rows:
         if len(rows.X) <= self.max_rows:
@@ -188,7 +278,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:
         if self.candidates is not None:
             return as_candidates(self.candidates)
-        return default_candidates(*rows.X.shape, seed)
+        n, d = rows.X.shape
+        return default_candidates(n, d, seed)
 
     def _report(self, race: Race, reference: int | None, seed: int, context: CallbackContext) -> bool:
         """Tell callbacks, if there are any, and let them see the ranking so far."""
@@ -200,7 +291,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return bool(task.call_on_fit_task_end(estimator=self))
 
     def _rank(self, race: Race, reference: int | None, seed: int) -> None:
-        self.leaderboard_ = rank(race, reference, seed)
+        self.ranking_ = rank(race, reference, seed)
         if len(race.finalists()):
             self.error_, self.std_error_ = honest_error(race, seed)
 
