@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import rand_score, roc_auc_score
+from scipy.stats import rankdata
+from sklearn.metrics import rand_score
 from sklearn.utils import column_or_1d
 
 Array = NDArray[np.float64]
@@ -79,7 +80,14 @@ def pair_auc(similarity: Any, similar: Any) -> float:
     is_similar = column_or_1d(similar).astype(bool)
     if is_similar.all() or not is_similar.any():
         raise ValueError("there must be similar and dissimilar pairs, but all are of one kind")
-    return float(roc_auc_score(is_similar, column_or_1d(similarity)))
+    values = column_or_1d(similarity)
+    if len(values) != len(is_similar):
+        raise ValueError(f"there are {len(values)} similarities for {len(is_similar)} pairs")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("similarities must be finite numbers")
+    n_similar, n_dissimilar = int(is_similar.sum()), int((~is_similar).sum())
+    rank_sum = float(rankdata(values)[is_similar].sum())
+    return (rank_sum - n_similar * (n_similar + 1) / 2) / (n_similar * n_dissimilar)
 
 
 def clustering_accuracy(y_true: Any, y_pred: Any) -> float:

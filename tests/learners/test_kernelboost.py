@@ -133,6 +133,8 @@ def test_kernel_for_is_the_stage_of_the_largest_alignment():
 
 def test_all_pairs_of_the_labels_are_the_labels():
     X, y, more, _ = few_labels()
+    _, first = np.unique(y, return_index=True)
+    y = np.argsort(np.argsort(first))[y]  # classes in the order of their first rows, as pairs have them
     learner = KernelBoost(n_rounds=3, random_state=0)
     labels = clone(learner).fit(X, y, unlabelled=more)
     pairs = clone(learner).fit(X, pairs=Pairs.from_labels(y), unlabelled=more)
@@ -163,12 +165,15 @@ def test_dissolving_separates_classes_of_two_clumps_each():
     X = 6.0 * np.column_stack([clump // 2, clump % 2]) + rng.normal(size=(200, 2))
     y = (clump // 2) ^ (clump % 2)
     options = {"n_rounds": 8, "n_components": 4, "random_state": 0}
-    whole, parts = (
-        KernelSVC(KernelBoost(dissolve=dissolve, **options), C=5.0).fit(X[:60], y[:60], unlabelled=X[60:])
+    first = [
+        KernelBoost(dissolve=dissolve, **options).fit(X[:60], y[:60], unlabelled=X[60:]).kernel_after(1)
         for dissolve in (False, True)
-    )
-    assert parts.score(X[60:], y[60:]) > 0.95
-    assert parts.score(X[60:], y[60:]) >= whole.score(X[60:], y[60:])
+    ]
+    # dissolved, a mixture may give each clump a component of its own; whole classes keep to one
+    within = [kernel(X[clump == 0], X[clump == 3]).mean() for kernel in first]
+    assert within[1] < 0.1 < within[0]
+    model = KernelSVC(KernelBoost(dissolve=True, **options), C=5.0).fit(X[:60], y[:60], unlabelled=X[60:])
+    assert model.score(X[60:], y[60:]) > 0.95
 
 
 @EACH_KIND

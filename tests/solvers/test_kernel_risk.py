@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from mercer.solvers import kernel_risk
 from mercer.solvers.alternation import KernelForCoefficients, alternate, balanced_shares
-from mercer.solvers.cutting_planes import Penalty
+from mercer.solvers.cutting_planes import Penalty, minimize_by_planes
 from mercer.solvers.dense_svm import best_bias
 from mercer.solvers.grams import HeldGrams
 from mercer.solvers.kernel_risk import KernelRisk, first_guess, minimize_risk, split_classes, thin
@@ -199,3 +199,18 @@ def test_shares_of_the_loss_at_the_margin_balance_the_classes():
     y = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
     assert_allclose(balanced_shares(y, np.array([2.0, 0.0, 0.0, 1.0, -1.0])), [1, 0, 0, 1, 0])
     assert_allclose(balanced_shares(y, np.array([2.0, 1.0, 0.0, 0.0, 0.0])), [1, 1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_kernel_s_step_is_not_caught_in_a_circle(seed):
+    # small weights once faded to zero, in vain, again and again
+    X, label = some_data(seed)
+    grams = some_grams(X)
+    penalty = Penalty(np.full(6, 1e-3))
+    risk = KernelRisk(grams, split_classes(label))
+    beta = first_guess(grams, penalty)
+    for _ in range(3):
+        risk.ask(beta, 1e-6)
+        found = minimize_by_planes(KernelForCoefficients(risk).ask, penalty, beta, tol=1e-5, max_iter=100)
+        assert found.gap <= 1e-5
+        beta = found.beta

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from mercer.search.clock import Clock
 from mercer.search.evaluation import Outcome, Rows, evaluate
 from mercer.search.race import Race
 
@@ -15,19 +16,6 @@ Index = NDArray[np.intp]
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
 RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
-
-
-class Clock(NamedTuple):
-    """When the search began, and how many seconds it may take."""
-
-    start: float
-    budget: float | None
-
-    def left(self) -> float:
-        """Return the seconds that are left; infinitely many without a budget."""
-        if self.budget is None:
-            return np.inf
-        return self.start + self.budget - time.monotonic()
 
 
 def run_race(

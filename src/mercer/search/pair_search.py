@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,20 @@ from mercer.kernels import Kernel, Projected
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.pairs import Pairs
 from mercer.quality import pair_auc
+from mercer.search.clock import Clock
 
 Array = NDArray[np.float64]
 
 PLAIN = "plain"  # the metric of the standardised columns, with which the others are compared
 N_DRAWS = 100
+
+
+class PairRows(NamedTuple):
+    """What is searched on."""
+
+    X: Array
+    pairs: Pairs
+    unlabelled: Array | None
 
 
 class PairResult(NamedTuple):
@@ -49,35 +59,62 @@ def pair_candidates(random_state: int) -> dict[str, Any]:
     }
 
 
-def learn_kernel(
-    learner: Any, X: Array, pairs: Pairs, unlabelled: Array | None
-) -> tuple[Any, sk_kernels.Kernel]:
-    """Fit a learner to pairs and return it with its kernel."""
-    if learner is None:
-        return None, Projected(np.eye(X.shape[1]))
-    fitted = clone(learner).fit(X, pairs=pairs, unlabelled=unlabelled)
-    return fitted, fitted.kernel_
+def race_pairs(
+    given: Mapping[str, Any],
+    rows: PairRows,
+    folds: list[tuple[Pairs, Pairs]],
+    clock: Clock,
+    report: Callable[[list[PairResult]], bool],
+) -> tuple[list[PairResult], str | None]:
+    """Run the candidates, as far as time allows; return those that could learn, and what stopped it."""
+    results: list[PairResult] = []
+    stopped = None
+    try:
+        for name, learner in given.items():
+            if results and clock.left() <= 0:
+                stopped = "budget"
+                break
+            results.append(run_candidate(name, learner, rows, folds))
+            if report(results):
+                stopped = "callback"
+                break
+    except KeyboardInterrupt:
+        if all(result.failure for result in results):
+            raise
+        stopped = "interrupt"
+    done = [result for result in results if not result.failure]
+    if not done:
+        reasons = "; ".join(f"{result.name}: {result.failure}" for result in results)
+        raise ValueError(f"no candidate could learn from these pairs ({reasons})")
+    return done, stopped
 
 
-def run_candidate(
-    name: str, learner: Any, X: Array, folds: list[tuple[Pairs, Pairs]], unlabelled: Array | None
-) -> PairResult:
+def run_candidate(name: str, learner: Any, rows: PairRows, folds: list[tuple[Pairs, Pairs]]) -> PairResult:
     """Learn from the pairs of each fold and measure those that were held back. Scaling is part of it."""
     similarities, seconds = [], 0.0
-    everything = X if unlabelled is None else np.vstack([X, unlabelled])
-    scaler = StandardScaler().fit(everything)  # it sees no pair
-    Z, more = scaler.transform(X), None if unlabelled is None else scaler.transform(unlabelled)
     for learned, test in folds:
         start = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                _, kernel = learn_kernel(learner, Z, learned, more)
+                scaler, _, kernel = learn_scaled(learner, rows, learned)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             return PairResult(name, [], seconds, f"{type(error).__name__}: {error}")
         seconds += time.perf_counter() - start
-        similarities.append(-pair_distances(kernel, Z, np.vstack([test.similar, test.dissimilar])))
+        judged = np.vstack([test.similar, test.dissimilar])
+        similarities.append(-pair_distances(kernel, scaler.transform(rows.X), judged))
     return PairResult(name, similarities, seconds / len(folds), "")
+
+
+def learn_scaled(learner: Any, rows: PairRows, pairs: Pairs) -> tuple[StandardScaler, Any, sk_kernels.Kernel]:
+    """Fit a scaler, which sees no pair, and a learner; return both, and the kernel of scaled rows."""
+    everything = rows.X if rows.unlabelled is None else np.vstack([rows.X, rows.unlabelled])
+    scaler = StandardScaler().fit(everything)
+    if learner is None:
+        return scaler, None, Projected(np.eye(rows.X.shape[1]))
+    more = None if rows.unlabelled is None else scaler.transform(rows.unlabelled)
+    fitted = clone(learner).fit(scaler.transform(rows.X), pairs=pairs, unlabelled=more)
+    return scaler, fitted, fitted.kernel_
 
 
 def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: NDArray[np.intp]) -> Array:

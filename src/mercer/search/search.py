@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,18 +19,20 @@ from mercer.kernels import Rescaled
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
+from mercer.search.clock import Clock
 from mercer.search.evaluation import Rows, refit
 from mercer.search.folds import make_folds
-from mercer.search.heats import Clock, run_race
+from mercer.search.heats import run_race
 from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
 from mercer.search.pair_search import (
     PLAIN,
     PairResult,
+    PairRows,
     honest_auc,
-    learn_kernel,
+    learn_scaled,
     pair_candidates,
-    run_candidate,
+    race_pairs,
 )
 from mercer.search.race import Race
 
@@ -195,53 +196,38 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64)
         checked = Pairs(*pairs).check(len(X))
-        if not len(checked.similar):
-            raise ValueError("there are no similar pairs: list some")
-        unlabelled = self._check_unlabelled(unlabelled, X)
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
+        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X))
+        self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = pair_candidates(seed) if self.candidates is None else dict(self.candidates)
         folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
-        truths = [np.repeat([True, False], [len(t.similar), len(t.dissimilar)]) for _, t in folds]
+        truths = [np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for _, test in folds]
         context = self._init_callback_context(max_subtasks=len(given))
         context.call_on_fit_task_begin(estimator=self)
-        self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
-        results: list[PairResult] = []
-        self.stopped_ = None
-        try:
-            for name, learner in given.items():
-                if results and clock.left() <= 0:
-                    self.stopped_ = "budget"
-                    break
-                results.append(run_candidate(name, learner, X, folds, unlabelled))
-                self.ranking_ = rank_pairs(results, truths, PLAIN)
-                if hasattr(self, "_skl_callbacks"):
-                    task = context.subcontext("candidate")
-                    task.call_on_fit_task_begin(estimator=self)
-                    if task.call_on_fit_task_end(estimator=self):
-                        self.stopped_ = "callback"
-                        break
-        except KeyboardInterrupt:
-            if not any(not result.failure for result in results):
-                raise
-            self.stopped_ = "interrupt"
-        done = [result for result in results if not result.failure]
-        if not done:
-            raise ValueError(
-                "no candidate could learn from these pairs: " + "; ".join(r.failure for r in results)
-            )
+
+        def report(results: list[PairResult]) -> bool:
+            self.ranking_ = rank_pairs(results, truths, PLAIN)
+            return self._tell(context)
+
+        done, self.stopped_ = race_pairs(given, rows, folds, clock, report)
         self.auc_ = honest_auc(done, truths, RandomState(seed))
         self.best_name_, self.std_error_ = self.ranking_[0]["candidate"], self.ranking_[0]["std_error"]
         self.best_settings_: dict[str, Any] = {}
-        everything = X if unlabelled is None else np.vstack([X, unlabelled])
-        scaler = StandardScaler().fit(everything)
-        more = None if unlabelled is None else scaler.transform(unlabelled)
-        fitted, kernel = learn_kernel(given[self.best_name_], scaler.transform(X), checked, more)
+        self.rows_used_ = len(X)
+        scaler, fitted, kernel = learn_scaled(given[self.best_name_], rows, checked)
         steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
         self.best_estimator_ = Pipeline(steps)
         self.best_kernel_: Rescaled | None = Rescaled(kernel, scaler.mean_, scaler.scale_)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _tell(self, context: CallbackContext) -> bool:
+        """Tell callbacks, if there are any, that a candidate is done; they may ask to stop."""
+        if not hasattr(self, "_skl_callbacks"):
+            return False
+        task = context.subcontext("candidate")
+        task.call_on_fit_task_begin(estimator=self)
+        return bool(task.call_on_fit_task_end(estimator=self))
 
     def _check_parameters(self) -> None:
         check_count(self.cv, "cv", least=2)
@@ -283,12 +269,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     def _report(self, race: Race, reference: int | None, seed: int, context: CallbackContext) -> bool:
         """Tell callbacks, if there are any, and let them see the ranking so far."""
-        if not hasattr(self, "_skl_callbacks"):
-            return False
-        self._rank(race, reference, seed)
-        task = context.subcontext("candidate")
-        task.call_on_fit_task_begin(estimator=self)
-        return bool(task.call_on_fit_task_end(estimator=self))
+        if hasattr(self, "_skl_callbacks"):
+            self._rank(race, reference, seed)
+        return self._tell(context)
 
     def _rank(self, race: Race, reference: int | None, seed: int) -> None:
         self.ranking_ = rank(race, reference, seed)

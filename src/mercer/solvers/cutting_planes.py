@@ -3,8 +3,7 @@ r"""The minimum of a convex function plus a quadratic penalty, from planes below
 .. math:: \min_{\beta \ge 0} \phi(\beta) + \tfrac12 \beta^\top M \beta
 
 for a convex φ that is known by its values and, at each β that was asked for, by a plane
-:math:`h + g^\top \beta` that is nowhere above it. The *master problem* puts the highest of all planes so far
-in
+:math:`h + g^\top \beta` that is nowhere above it. The *master problem* puts the highest of all planes so far in
 place of φ; its minimum is a lower bound of the whole, and the next β to ask for lies on the way from the best
 one so far to its minimiser. With the least value that was met the bound gives a true duality gap.
 
@@ -127,26 +126,30 @@ def minimize_by_planes(
     while len(planes) < max_iter and gap > tol:
         planes.append(ask(beta, min(max(0.1 * gap, 0.3 * tol), 0.1)))
         value = planes[-1].value + penalty.value(beta)
-        if value < least:
+        gained = value < least
+        if gained:
             best, least = beta, value
         ahead, below = solve_master(planes, penalty)
         bound = max(bound, below)
         gap = relative_gap(least, bound)
         history.append(least)
-        beta = _next(best, ahead, penalty)
+        beta = _next(best, ahead, penalty, fade=gained)
         if progress is not None and progress(len(planes)):
             break
     return Planes(best, least, bound, np.array(history), len(planes))
 
 
-def _next(best: Array, ahead: Array, penalty: Penalty) -> Array:
+def _next(best: Array, ahead: Array, penalty: Penalty, fade: bool) -> Array:
     """Return where to ask next, on the way to the master problem's minimiser.
 
     All the way is too far, since planes are below φ; and far out φ may be costly to compute. Small weights
-    that are on their way to zero are not kept waiting.
+    that are on their way to zero may fade at once. Not after a step in vain, though: the next β must be on the
+    line, where no lower value means a plane that cuts off the minimiser; else the same step would come again.
     """
     reach = GROWTH * np.sqrt(penalty.value(best) / max(penalty.value(ahead), TINY))
     beta = best + CAUTION * min(1.0, reach) * (ahead - best)
+    if not fade:
+        return beta
     kept = np.where((ahead == 0.0) & (beta < FADING * beta.max(initial=0.0)), 0.0, beta)
     return kept * np.sqrt(penalty.value(beta) / max(penalty.value(kept), TINY))
 

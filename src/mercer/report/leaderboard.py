@@ -1,0 +1,109 @@
+"""The ranking of a search as a picture: errors with error bars, and the RBF-SVM as the line to beat."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.search.candidates import REFERENCE
+
+from .style import COLOURS, ink, make_axes, plain_text
+
+Array = NDArray[np.float64]
+
+REFERENCES = (REFERENCE, "plain")  # what the others are compared with: classifiers, and metrics of pairs
+WIDTH, LINE_HEIGHT = 5.6, 0.36  # inches
+
+
+class Measure(NamedTuple):
+    """The column that ranks, and what it is called."""
+
+    column: str
+    label: str
+
+
+ERROR = Measure("error", "cross-validated error ± one standard error")
+AUC = Measure("auc", "AUC of held-out pairs ± one standard error")
+
+
+def plot_leaderboard(leaderboard: Any, ax: Any = None) -> Any:
+    """Draw the errors of all candidates with their standard errors, the best one on top.
+
+    A line shows where the tuned RBF-SVM is. Bars that overlap do not say that two candidates are alike: they
+    were measured on the same rows, and the column `difference` of the leaderboard has the paired comparison.
+    Candidates that were not measured are not drawn.
+
+    Parameters
+    ----------
+    leaderboard : pandas.DataFrame
+        `KernelSearchCV.leaderboard_`: indexed by candidate, with `error` (or `auc`) and `std_error`.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure with pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelSearchCV, PerceptronSVC, StumpSVC
+    >>> from mercer.report import plot_leaderboard
+    >>> some = {"stump": StumpSVC(), "perceptron": PerceptronSVC()}
+    >>> search = KernelSearchCV(some, cv=2, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> ax = plot_leaderboard(search.leaderboard_)
+    >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
+    ['perceptron', 'stump']
+    """
+    measure = measure_of(leaderboard)
+    measured = leaderboard[np.isfinite(leaderboard[measure.column].astype(float))]
+    if len(measured) == 0:
+        raise ValueError("no candidate was measured: there is nothing to draw")
+    ax = make_axes(ax, figure_size(len(measured)))
+    values = measured[measure.column].to_numpy(dtype=float)
+    bars = np.nan_to_num(measured["std_error"].to_numpy(dtype=float))
+    names = [str(name) for name in measured.index]
+    _draw_reference(ax, names, values)
+    heights = np.arange(len(names))
+    ax.errorbar(values, heights, xerr=bars, fmt="o", color=COLOURS[0], ms=6, lw=1.8, capsize=3)
+    ax.set_yticks(heights, [plain_text(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)  # the first line on top
+    ax.set_xlabel(measure.label)
+    if measure is ERROR:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+    ax.tick_params(left=False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.locator_params(axis="x", nbins=6)
+    return ax
+
+
+def measure_of(leaderboard: Any) -> Measure:
+    """Return what the candidates are ranked by."""
+    for measure in (ERROR, AUC):
+        if measure.column in leaderboard.columns:
+            return measure
+    raise ValueError("a leaderboard has a column `error` or `auc`, and this table has neither")
+
+
+def figure_size(n_candidates: int) -> tuple[float, float]:
+    """Return the inches that so many lines need."""
+    return WIDTH, 1.1 + LINE_HEIGHT * n_candidates
+
+
+def _draw_reference(ax: Any, names: list[str], values: Array) -> None:
+    found = next((name for name in REFERENCES if name in names), None)
+    if found is None:
+        return
+    value = values[names.index(found)]
+    ax.axvline(value, color=ink(), lw=1.0, ls=(0, (4, 3)), alpha=0.6, zorder=1)
+    ax.annotate(
+        found,
+        (value, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 1),
+        textcoords="offset points",
+        fontsize="small",
+        alpha=0.8,
+    )

@@ -1,0 +1,78 @@
+"""How far apart similar and dissimilar pairs are, in the feature space of a kernel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.pairs import Pairs
+
+from .style import COLOURS, make_axes
+
+Array = NDArray[np.float64]
+
+SIZE = (4.6, 3.2)  # inches
+N_BARS = 30
+N_AT_A_TIME = 1000
+
+
+def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
+    """Draw how far apart similar and dissimilar pairs are: a good kernel has two hills.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Of mercer or of scikit-learn.
+    X : array-like of shape (n, n_features)
+        The rows.
+    pairs : Pairs
+        Similar and dissimilar rows of X, best such that the kernel was not learned from.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure with pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import Pairs
+    >>> from mercer.kernels import Stump
+    >>> from mercer.report import plot_pair_distances
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot_pair_distances(Stump(), X, Pairs.from_labels(y))
+    >>> ax.get_xlabel()
+    'distance by the kernel'
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    kinds = Pairs(*pairs).check(len(rows))
+    distances = [pair_distances(kernel, rows, kind) for kind in kinds]
+    longest = max((float(d.max()) for d in distances if len(d)), default=0.0)
+    edges = np.linspace(0.0, longest or 1.0, N_BARS + 1)
+    ax = make_axes(ax, SIZE)
+    for name, colour, hatch, d in zip(
+        ("similar", "dissimilar"), COLOURS, ("", "///"), distances, strict=False
+    ):
+        shares = np.histogram(d, edges)[0] / max(len(d), 1)
+        ax.stairs(shares, edges, fill=True, color=colour, alpha=0.45, hatch=hatch, label=f"{name} ({len(d)})")
+    ax.set(xlabel="distance by the kernel", ylabel="share of the pairs")
+    ax.set_ylim(bottom=0.0)
+    ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def pair_distances(kernel: Any, X: Array, pairs: NDArray[np.intp]) -> Array:
+    """Return √(k(x, x) − 2 k(x, y) + k(y, y)) of each pair, without the Gram matrix of all rows."""
+    found = [np.zeros(0)]
+    for start in range(0, len(pairs), N_AT_A_TIME):
+        rows, places = np.unique(pairs[start : start + N_AT_A_TIME], return_inverse=True)
+        K = np.asarray(kernel(X[rows]))
+        a, b = places.reshape(-1, 2).T
+        found.append(K[a, a] - 2.0 * K[a, b] + K[b, b])
+    distances: Array = np.sqrt(np.maximum(np.concatenate(found), 0.0))
+    return distances
