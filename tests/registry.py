@@ -2,8 +2,18 @@
 
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import BoostedKernel, IdealizedKernel, KernelBoost, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from mercer import (
+    BoostedKernel,
+    IdealizedKernel,
+    KernelBoost,
+    PerceptronSVC,
+    PerceptronSVCCV,
+    StumpSVC,
+    StumpSVCCV,
+    Superkernel,
+)
 from mercer.baselines import RCA, KernelPerceptron, XingMetric
+from mercer.superkernels import ARD, Explicit, GaussianHarmonic
 
 # scikit-learn sets n_components to 1 in these checks, and one component cannot keep two classes apart;
 # tests/learners/test_kernelboost.py asks for the same with as many components as there are classes
@@ -38,6 +48,10 @@ ESTIMATORS = [
     IdealizedKernel(RBF(), C_dissimilar=1e6, psd="clip"),
     KernelBoost(n_rounds=3),
     KernelBoost(n_rounds=2, covariance_type="tied", dissolve=True),
+    Superkernel(),
+    Superkernel(GaussianHarmonic()),
+    Superkernel(ARD(GaussianHarmonic(2.0)), random_state=0),
+    Superkernel(Explicit([RBF(), RBF(3.0)], columns=[None, (0,)]), quality="alignment"),
     RCA(),
     XingMetric(),
     KernelPerceptron(n_epochs=5, average=True),

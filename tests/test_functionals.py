@@ -66,7 +66,7 @@ def test_the_risk_of_a_multiple_of_the_ideal_kernel_is_that_of_the_paper(n_posit
 @pytest.mark.parametrize("C", [0.3, 1.0, 20.0])
 @pytest.mark.parametrize("n_positive", [5, 3])
 def test_of_trace_one_the_paper_s_minimiser_has_the_least_risk(rng, C, n_positive):
-    # z minimises Σ c(z_i) / m + λ/2 ‖z‖² (the paper's second sum lacks 1/m), its mean being left to the intercept
+    # z minimises Σ c(z_i) / m + λ/2 ‖z‖² (the paper's second sum lacks 1/m); its mean is the intercept's
     y = np.where(np.arange(10) < n_positive, 1.0, -1.0)
     z = y - y.mean()
     least = regularized_risk(np.outer(z, z) / (z @ z), y, C)

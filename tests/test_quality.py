@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import mannwhitneyu
 
-from mercer.quality import alignment, clustering_accuracy, ideal_kernel, pair_auc
+from mercer.quality import (
+    alignment,
+    clustering_accuracy,
+    ideal_kernel,
+    pair_auc,
+    retrieval_auc,
+    retrieval_roc,
+)
 
 
 def random_gram(rng, n=8, rank=3):
@@ -95,3 +102,52 @@ def test_the_names_of_clusters_do_not_matter():
     k, each = 2, 500
     y, crossed = np.repeat(range(k), k * each), np.tile(np.repeat(range(k), each), k)
     assert clustering_accuracy(y, crossed) == pytest.approx(1 - 2 / k + 2 / k**2, abs=1 / each)
+
+
+def retrieval(rng, n_queries=5, n_items=40):
+    relevant = rng.random((n_queries, n_items)) < 0.3
+    return rng.integers(12, size=relevant.shape) + 3.0 * relevant, relevant
+
+
+def test_retrieval_auc_is_the_mean_over_queries_of_orders_that_are_right(rng):
+    similarity, relevant = retrieval(rng)
+    each = [
+        np.mean([(a > b) + (a == b) / 2 for a in values[wanted] for b in values[~wanted]])
+        for values, wanted in zip(similarity, relevant, strict=True)
+    ]
+    assert retrieval_auc(similarity, relevant) == pytest.approx(np.mean(each))
+
+
+def test_the_retrieval_curve_counts_what_is_found_before_so_many_others(rng):
+    similarity = rng.random((3, 31))  # no ties
+    relevant = np.arange(31) < np.array([[6], [11], [16]])  # 25, 20 and 15 others: whole fifths of them
+    false, true = retrieval_roc(similarity, relevant, n_points=6)
+    assert_array_equal(false, np.linspace(0, 1, 6))
+    expected = np.zeros(6)
+    for values, wanted in zip(similarity, relevant, strict=True):
+        others = np.append(np.sort(values[~wanted])[::-1], -np.inf)
+        for k in range(6):
+            next_one = others[k * (len(others) - 1) // 5]  # so many others may come along; this one no more
+            expected[k] += np.mean(values[wanted] > next_one) / 3
+    assert_allclose(true, expected)
+
+
+def test_the_area_under_the_average_curve_is_the_average_area(rng):
+    similarity, relevant = retrieval(rng)
+    false, true = retrieval_roc(similarity, relevant, n_points=20001)
+    assert np.trapezoid(true, false) == pytest.approx(retrieval_auc(similarity, relevant), abs=1e-3)
+
+
+def test_items_without_a_similarity_are_not_in_the_database(rng):
+    similarity, relevant = retrieval(rng)
+    without = np.where(np.arange(40) < 5, np.nan, similarity)
+    assert retrieval_auc(without, relevant) == retrieval_auc(similarity[:, 5:], relevant[:, 5:])
+    expected = retrieval_roc(similarity[:, 5:], relevant[:, 5:])
+    assert_array_equal(retrieval_roc(without, relevant), expected)
+
+
+def test_a_query_that_cannot_be_judged_is_named():
+    with pytest.raises(ValueError, match="query 1 lacks"):
+        retrieval_auc([[1.0, 2.0], [1.0, 2.0]], [[True, False], [True, True]])
+    with pytest.raises(ValueError, match="one shape"):
+        retrieval_roc([[1.0, 2.0]], [[True]])

@@ -12,8 +12,10 @@ NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
 EXAMPLES = """For example:
 
 \b
-  mercer papers                                                what there is
-  mercer papers ll05-table1 --data twonorm,wdbc --repeats 5    a table, offline, in a minute
+  mercer learn data.csv --target label --model out.mercer      the kernel that a table needs
+  mercer predict out.mercer new.csv                            classes of new rows
+  mercer similar out.mercer data.csv --query 17                the rows nearest to one of them
+  mercer papers                                                published tables, to be made again
 """
 
 
@@ -28,10 +30,13 @@ def make_app() -> "typer.Typer":
     """Return the application with all its commands."""
     import typer
 
+    from mercer.commands import learn, predict, show, similar
+    from mercer.commands.mistakes import Commands
     from mercer.papers import command as papers
 
     app = typer.Typer(
         name="mercer",
+        cls=Commands,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -48,9 +53,16 @@ def make_app() -> "typer.Typer":
         show_version: Annotated[
             bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
         ] = False,
+        debug: Annotated[  # Commands looks for it, wherever it stands
+            bool, typer.Option("--debug", help="Show where an error comes from; goes with every command.")
+        ] = False,
     ) -> None:
         """Learn the kernel that your data needs."""
 
+    app.command(epilog=learn.EXAMPLES)(learn.learn)
+    app.command(epilog=predict.EXAMPLES)(predict.predict)
+    app.command(epilog=show.EXAMPLES)(show.show)
+    app.command(epilog=similar.EXAMPLES)(similar.similar)
     app.command(epilog=papers.EXAMPLES)(papers.papers)
     return app
 

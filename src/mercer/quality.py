@@ -1,11 +1,12 @@
-"""How good a kernel or a metric is: alignment, the AUC of pairs, and agreement of clusterings."""
+"""How good a kernel or a metric is: alignment, AUC of pairs, ROC of retrieval, agreement of clusterings."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.metrics import rand_score
+from sklearn.metrics import rand_score, roc_curve
 from sklearn.utils import column_or_1d
 
 Array = NDArray[np.float64]
@@ -88,6 +89,73 @@ def pair_auc(similarity: Any, similar: Any) -> float:
     n_similar, n_dissimilar = int(is_similar.sum()), int((~is_similar).sum())
     rank_sum = float(rankdata(values)[is_similar].sum())
     return (rank_sum - n_similar * (n_similar + 1) / 2) / (n_similar * n_dissimilar)
+
+
+def retrieval_roc(similarity: Any, relevant: Any, n_points: int = 201) -> tuple[Array, Array]:
+    """Return the average ROC curve of queries to a database [HBW06, Section 4.2].
+
+    A query orders the database by similarity. Its ROC curve is the share of the relevant items that are
+    found, as a function of the share of the others that come along; ties are straight lines. The curves of
+    all queries are averaged at each abscissa.
+
+    Parameters
+    ----------
+    similarity : array-like of shape (n_queries, n_items)
+        The larger, the earlier: kernel values, or distances with a minus sign. NaN leaves an item out of the
+        database of a query, such as the query itself.
+    relevant : array-like of shape (n_queries, n_items)
+        Whether the item is what the query looks for; each query needs items of both kinds.
+    n_points : int, default=201
+        The points of the curve, evenly spaced from 0 to 1.
+
+    Returns
+    -------
+    tuple of two arrays of shape (n_points,)
+        The abscissae, the share of irrelevant items, and the ordinates, the share of relevant ones.
+
+    Examples
+    --------
+    >>> from mercer.quality import retrieval_roc
+    >>> false, true = retrieval_roc([[0.9, 0.8, 0.7, 0.1]], [[True, False, True, False]], n_points=3)
+    >>> true
+    array([0.5, 1. , 1. ])
+    """
+    grid = np.linspace(0.0, 1.0, n_points)
+    curves = np.zeros(n_points)
+    queries = list(_queries(similarity, relevant))
+    for values, wanted in queries:
+        false, true, _ = roc_curve(wanted, values, drop_intermediate=False)
+        curves += np.interp(grid, false, true)  # where it jumps, at the upper end
+    return grid, curves / len(queries)
+
+
+def retrieval_auc(similarity: Any, relevant: Any) -> float:
+    """Return the area under the ROC curve of retrieval, averaged over the queries [HBW06, Section 4.2].
+
+    Parameters
+    ----------
+    similarity, relevant : array-like of shape (n_queries, n_items)
+        As in `retrieval_roc`.
+
+    Examples
+    --------
+    >>> from mercer.quality import retrieval_auc
+    >>> retrieval_auc([[0.9, 0.8, 0.7, 0.1]], [[True, False, True, False]])
+    0.75
+    """
+    return float(np.mean([pair_auc(values, wanted) for values, wanted in _queries(similarity, relevant)]))
+
+
+def _queries(similarity: Any, relevant: Any) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """Return the similarities of each query to the items of its database, and which are relevant."""
+    S, wanted = np.asarray(similarity, dtype=np.float64), np.asarray(relevant).astype(bool)
+    if S.ndim != 2 or S.shape != wanted.shape or len(S) == 0:
+        raise ValueError(f"both must be of one shape (n_queries, n_items), not {S.shape} and {wanted.shape}")
+    there = ~np.isnan(S)
+    lacking = ~np.any(there & wanted, axis=1) | ~np.any(there & ~wanted, axis=1)
+    if np.any(lacking):
+        raise ValueError(f"query {np.argmax(lacking)} lacks relevant items, or irrelevant ones: leave it out")
+    return ((row[kept], hit[kept]) for row, hit, kept in zip(S, wanted, there, strict=True))
 
 
 def clustering_accuracy(y_true: Any, y_pred: Any) -> float:

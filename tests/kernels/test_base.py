@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from mercer.kernels import FeatureKernel, Perceptron, Stump, StumpEnsemble
+from mercer.kernels import Combination, FeatureKernel, Perceptron, Series, Stump, StumpEnsemble
 
 
 class Scaled(FeatureKernel):
@@ -26,6 +26,10 @@ X = np.random.default_rng(0).normal(size=(8, 2))
 X.flags.writeable = False
 KERNELS = [Stump(), Stump(delta=2.5), Perceptron.spanning(X), Stump.sample(X, 30, random_state=0)]
 KERNELS += [Perceptron.sample(X, 30, random_state=0), Scaled(np.array([1.0, 2.0]), base=RBF(2.0))]
+KERNELS += [
+    Series(RBF(2.0), "exp", np.array([[1.0, 0.5]]), np.array([2.0]), by_feature=True),
+    Combination([RBF(), RBF(2.0)], np.array([1.0, 2.0]), [(0,), (0, 1)]),
+]
 EACH = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 
 

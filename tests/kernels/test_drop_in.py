@@ -9,6 +9,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_moons
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -17,12 +18,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer.kernels import Kernel, Perceptron, Stump
+from mercer.kernels import Combination, Kernel, Perceptron, Series, Stump
 
 X, y = make_moons(60, noise=0.2, random_state=0)
 Z, _ = make_moons(25, noise=0.2, random_state=1)
 ALL = np.vstack([X, Z])
 KERNELS = [Stump.spanning(ALL), Perceptron.spanning(ALL), Perceptron.sample(ALL, 200, random_state=0)]
+KERNELS += [
+    Series(RBF(0.5), "geometric", np.array([0.6, 0.1]), np.array([2.0, 5.0])),
+    Combination([RBF(0.5), DotProduct()], np.array([3.0, 0.5]), [None, (1,)]),
+]
 EACH = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 
 

@@ -205,7 +205,7 @@ def test_pairs_that_contradict_each_other_are_named():
 
 
 def test_impossible_wishes_are_refused():
-    X, y, more, _ = few_labels()
+    X, y, *_ = few_labels()
     with pytest.raises(ValueError, match="2 components cannot keep all dissimilar rows apart: 3 sets"):
         KernelBoost(n_components=2).fit(X, y)
     with pytest.raises(ValueError, match="give dissimilar pairs as well"):
@@ -244,9 +244,7 @@ def test_parameters_are_checked_by_name(name, value):
 def test_where_nothing_is_better_than_chance_it_warns_and_keeps_a_kernel(monkeypatch):
     X, y, more, _ = few_labels()
     real = kernelboost.boost_mixtures
-    monkeypatch.setattr(
-        kernelboost, "boost_mixtures", lambda *a, **k: [real(*a, **k)[0]._replace(alpha=0.0)]
-    )
+    monkeypatch.setattr(kernelboost, "boost_mixtures", lambda *a, **k: [real(*a, **k)[0]._replace(alpha=0.0)])
     learner = KernelBoost(n_rounds=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="better than chance"):
         learner.fit(X, y, unlabelled=more)

@@ -42,7 +42,8 @@ def assert_solves(found, K, y, tol):
     quadratic = found.coef @ K @ found.coef
     assert found.dual == pytest.approx(found.coef @ y - quadratic / 2, rel=1e-6, abs=1e-9)
     value = primal(K, y, found.coef, best_bias(y, K @ found.coef))
-    assert found.primal <= value * (1 + 1e-6) if found.is_hard else found.primal == pytest.approx(value, rel=1e-6)
+    assert found.primal <= value * (1 + 1e-6)
+    assert found.is_hard or found.primal >= value * (1 - 1e-6)
     assert found.primal - found.dual <= tol * found.primal
 
 
@@ -136,7 +137,8 @@ def test_turning_round_gives_half_squared_distances_and_back(rng):
     K = RBF(1.0)(X) * (1 + np.outer(X[:, 0], X[:, 0]))
     D, half = K.copy(), 0.5 * np.diag(K)
     turn_round(D, half)
-    assert_allclose(D, [[(K[i, i] + K[j, j]) / 2 - K[i, j] for j in range(60)] for i in range(60)], atol=1e-14)
+    expected = [[(K[i, i] + K[j, j]) / 2 - K[i, j] for j in range(60)] for i in range(60)]
+    assert_allclose(D, expected, atol=1e-14)
     turn_round(D, half)
     assert_allclose(D, K, atol=1e-14)
 

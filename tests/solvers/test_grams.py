@@ -163,9 +163,11 @@ def literal_stack(kernels, columns, X):
 
 
 def expand(kernels, columns, X):
-    return Explicit(kernels, columns=columns).expand(
-        X, X[:0], tol=1e-5, max_rank=9, rng=np.random.RandomState(0)
-    ).grams
+    return (
+        Explicit(kernels, columns=columns)
+        .expand(X, X[:0], tol=1e-5, max_rank=9, rng=np.random.RandomState(0))
+        .grams
+    )
 
 
 def test_kernels_of_single_features_are_kept_by_factors(rng):

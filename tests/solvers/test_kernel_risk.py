@@ -1,4 +1,4 @@
-"""The regularised risk as a function of the kernel: convex, its planes touching, its minimum that of the QCQP."""
+"""The regularised risk as a function of the kernel: its planes touch, its minimum is that of the QCQP."""
 
 import numpy as np
 import pytest
@@ -71,6 +71,14 @@ def test_planes_are_below_and_values_above_however_rough_the_svm_was(rng, tol):
         assert np.all(plane.slope <= 0)
 
 
+def test_no_plane_rises_whatever_rounding_does_to_kernels_that_are_constant(monkeypatch):
+    X, label = some_data()
+    grams = HeldGrams(np.stack([RBF(1.0)(X), np.ones((40, 40))]))
+    exact = HeldGrams.quadratics
+    monkeypatch.setattr(HeldGrams, "quadratics", lambda self, v: exact(self, v) - [0.0, 1e-15])
+    assert np.all(KernelRisk(grams, split_classes(label)).ask(np.ones(2), 1e-3).slope <= 0)
+
+
 def test_of_many_classes_it_is_the_mean_over_the_rows_of_all_pairs_of_classes(rng):
     X, label = some_data(n_classes=3)
     label[:10] = 0  # classes of different sizes
@@ -98,8 +106,8 @@ def test_the_gap_is_true_and_cutting_planes_reach_the_qcqps_minimum(strength, so
     M = strength * np.linspace(0.5, 2.0, grams.n_terms)
     least = least_risk(grams.stack, 2.0 * label - 1.0, M)
     found = minimize(grams, label, Penalty(M), solver)
-    assert found.bound <= least * (1 + 1e-6)
-    assert found.objective >= least * (1 - 1e-6)
+    assert found.bound <= least * (1 + 1e-5)
+    assert found.objective >= least * (1 - 1e-5)
     value = KernelRisk(grams, split_classes(label)).ask(found.beta, 1e-9).value + Penalty(M).value(found.beta)
     assert found.objective == pytest.approx(value, rel=1e-5)  # what is returned belongs together
     if solver is minimize_risk:

@@ -71,6 +71,19 @@ def test_duplicate_rows_of_opposite_classes_and_a_huge_C_are_no_obstacle(seed):
     assert solve_linear_svm(X, y, np.full(60, 2.0**15)).gap <= 1e-9
 
 
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 10.0])
+def test_the_multipliers_are_feasible_and_make_up_w(scale):
+    X, y = make_classification(80, 5, flip_y=0.1, random_state=0)
+    X, y = scale * X + 3.0, 2.0 * y - 1
+    C = np.linspace(0.5, 2.0, 80)
+    found = solve_linear_svm(X, y, C)
+    assert np.all((found.dual > 0) & (found.dual < C))
+    assert abs(found.dual @ y) <= 1e-6 * found.dual.sum()
+    assert_allclose((found.dual * y) @ X, found.w, atol=1e-4 * np.linalg.norm(found.w))
+    dual = found.dual.sum() - found.w @ found.w / 2
+    assert_allclose(dual, objective(found.w, found.b, X, y, C), rtol=1e-6)
+
+
 def test_no_point_has_a_negative_gap(rng):
     # weak duality holds for every w, b and λ, balanced or not, if an imbalance is charged at the price b
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""The incomplete Cholesky factor: what it looks at, what it leaves, and the superkernel matrix that nobody forms."""
+"""The incomplete Cholesky factor: what it looks at, what it leaves, and superkernel matrices."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,8 @@ def test_the_chosen_pairs_span_the_whole_superkernel_matrix_up_to_the_tolerance(
     terms = superkernel.expand(X, X[:0], tol=1e-5, max_rank=81, rng=np.random.RandomState(0))
     pairs = np.array([[x, z] for x in X for z in X])
     K = superkernel(pairs)  # 81 × 81: small enough to be formed
-    C = np.stack([terms.grams.term(i).ravel() for i in range(terms.grams.n_terms)])  # columns of the chosen pairs
+    # the columns of the chosen pairs
+    C = np.stack([terms.grams.term(i).ravel() for i in range(terms.grams.n_terms)])
     assert np.abs(K - C.T @ np.linalg.solve(terms.penalty, C)).max() <= 2e-5 * np.diag(K).max()
     assert terms.grams.n_terms < 45  # of 45 different pairs
 

@@ -100,7 +100,7 @@ def test_alpha_is_clipped_where_the_docstring_says(rng):
 
 
 def test_other_seeds_are_tried_where_no_edge_is_positive_and_the_kernel_is_never_empty(rng, monkeypatch):
-    X, label = some_rows(rng, 30)
+    X, _ = some_rows(rng, 30)
     fits = []
     fit = mixture_boosting.fit_mixture
     monkeypatch.setattr(

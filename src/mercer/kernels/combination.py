@@ -68,7 +68,11 @@ class Combination(Kernel):
     def _used(self) -> list[tuple[Any, float, tuple[int, ...] | None]]:
         columns = self.columns if self.columns is not None else [None] * len(self.kernels)
         terms = zip(self.kernels, self.weights, columns, strict=True)
-        return [(kernel, float(weight), some) for kernel, weight, some in terms if weight > 0]
+        return [
+            (kernel, float(weight), None if some is None else tuple(some))
+            for kernel, weight, some in terms
+            if weight > 0
+        ]
 
     def _add(self, X: Array, Y: Array, total: Array) -> None:
         distances: dict[Any, Array] = {}

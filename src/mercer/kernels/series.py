@@ -9,6 +9,8 @@ from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms
 
 from .base import Array, Kernel
 
+LARGEST = 700.0  # of much more, an exponential is infinite
+
 
 @final
 class Series(Kernel):
@@ -111,9 +113,10 @@ class Series(Kernel):
 def check_inside(function: str, argument: Array) -> None:
     """Raise unless the arguments of a series are not negative and inside its radius of convergence."""
     low, high = float(np.min(argument, initial=0.0)), float(np.max(argument, initial=0.0))
-    if low < -1e-12 or not high < RADIUS[function]:
+    limit = min(RADIUS[function], LARGEST)
+    if low < -1e-12 or not high < limit:
         raise ValueError(
             f"the power series {function!r} has arguments from {low:.3g} to {high:.3g}, but takes those from "
-            f"0 to less than {RADIUS[function]:g}: take a base kernel of smaller or non-negative values, or a "
+            f"0 to less than {limit:g}: take a base kernel of smaller or non-negative values, or a "
             "smaller scale"
         )

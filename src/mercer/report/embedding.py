@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from .gram import gram_matrix
-from .style import Classes, colour_of, ink, make_axes, marker_of, plain_text, read_classes
+from .style import Classes, colour_of, draw_legend, ink, make_axes, marker_of, plain_text, read_classes
 
 Array = NDArray[np.float64]
 
-SIZE = (4.6, 4.2)  # inches
+SIZE = (4.5, 4.1)  # inches
 MOST_IN_LEGEND = 10  # classes; more are named where they are
 SPECK = 26.0  # the area of a marker, in square points, for few rows
 
@@ -102,11 +102,7 @@ def _label_axes(ax: Any, shares: Array) -> None:
 
 def _name_classes(ax: Any, classes: Classes, places: Array) -> None:
     if len(classes.names) <= MOST_IN_LEGEND:
-        longest = max(map(len, classes.names))
-        columns = max(1, min(len(classes.names), 44 // (min(longest, 24) + 5)))
-        ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, frameon=False, handletextpad=0.2
-        )
+        draw_legend(ax, classes.names)
         return
     for k, name in enumerate(classes.names):
         middle = np.median(places[classes.rows(k)], axis=0)

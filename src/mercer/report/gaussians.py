@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 from mercer.kernels import Mixture, Rescaled
 from mercer.kernels.base import as_rows
 
-from .style import Classes, colour_of, ink, make_axes, marker_of, plain_text, read_classes
+from .embedding import MOST_IN_LEGEND
+from .style import Classes, colour_of, draw_legend, ink, make_axes, marker_of, plain_text, read_classes
 
 Array = NDArray[np.float64]
 
-SIZE = (4.6, 4.2)  # inches
+SIZE = (4.5, 4.1)  # inches
 MOST_MIXTURES = 6  # drawn, those of the largest weights
 RADIUS = 2.0  # standard deviations, from the middle of an ellipse to its line
 N_POINTS = 200
+LINE = 1.3  # the width of the boldest line
 
 
 def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
@@ -69,11 +71,11 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
         for t in heaviest:
             _draw_ellipses(ax, mixture.means[t] @ axes, axes.T @ mixture.covariances(t) @ axes, strength[t])
         kind = "feature" if rows.shape[1] == 2 else "principal axis"
+        ax.tick_params(labelbottom=False, labelleft=False)
         ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
     ax.spines[["top", "right"]].set_visible(False)
-    if y is not None and len(classes.names) <= 10:
-        columns = min(3, len(classes.names))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
+    if y is not None and len(classes.names) <= MOST_IN_LEGEND:
+        draw_legend(ax, classes.names)
     return ax
 
 
@@ -116,7 +118,7 @@ def _draw_ellipses(ax: Any, means: Array, covariances: Array, strength: float) -
     for mean, covariance in zip(means, covariances, strict=True):
         values, vectors = np.linalg.eigh(covariance)
         x, y = mean[:, None] + RADIUS * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle
-        ax.plot(x, y, color=ink(), lw=0.6 + strength, alpha=0.3 + 0.6 * strength)
+        ax.plot(x, y, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)
 
 
 def _draw_densities(ax: Any, mixture: Mixture, t: int, column: Array, strength: float) -> None:
@@ -124,4 +126,4 @@ def _draw_densities(ax: Any, mixture: Mixture, t: int, column: Array, strength: 
     for mean, covariance in zip(mixture.means[t, :, 0], mixture.covariances(t)[:, 0, 0], strict=True):
         if covariance > 0:
             density = np.exp(-((x - mean) ** 2) / (2.0 * covariance)) / np.sqrt(2.0 * np.pi * covariance)
-            ax.plot(x, density, color=ink(), lw=0.6 + strength, alpha=0.3 + 0.6 * strength)
+            ax.plot(x, density, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)

@@ -9,8 +9,10 @@ from .style import MATRIX_COLOURS, Classes, make_axes, plain_text, read_classes
 
 Array = NDArray[np.float64]
 
-SIZE = (4.6, 3.9)  # inches
+SIZE = (4.5, 3.9)  # inches
 MOST_NAMES = 12  # classes whose names have room beside the matrix
+SHORT = 4  # letters that may stand beside the matrix; longer names stand upright along their blocks, which
+MOST_UPRIGHT = 5  # must be at least a fifth of the matrix for it
 CLIPPED = 1.0  # percent of the values at either end that share the end's colour
 
 
@@ -53,9 +55,9 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     ax = make_axes(ax, SIZE)
     low, high = _colour_range(K)
     image = ax.imshow(K[np.ix_(order, order)], cmap=MATRIX_COLOURS, vmin=low, vmax=high)
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+    # inside the axes' own frame, the bar is as high as the matrix, whatever the layout makes of it
+    bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=_few_ticks())
     bar.outline.set_visible(False)
-    bar.locator = _few_ticks()
     ax.spines[:].set_visible(False)
     _name_blocks(ax, classes)
     return ax
@@ -72,7 +74,7 @@ def gram_matrix(kernel: Any, X: Any) -> Array:
 
 
 def _colour_range(K: Array) -> tuple[float, float]:
-    """Return the values of the darkest and the brightest colour. The diagonal, often larger, does not count."""
+    """Return the values of the darkest and the brightest colour. The diagonal, often larger, is ignored."""
     values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
     low, high = np.percentile(values, [CLIPPED, 100.0 - CLIPPED])
     return (float(low), float(high)) if high > low else (float(low) - 0.5, float(low) + 0.5)
@@ -96,5 +98,7 @@ def _name_blocks(ax: Any, classes: Classes) -> None:
         ax.set_yticks([])
         ax.set_ylabel("rows" if classes.names == [""] else f"rows of {len(classes.names)} classes")
         return
-    ax.set_yticks(ends - sizes / 2.0, [plain_text(name, 14) for name in classes.names])
+    shown = [plain_text(name, 14) for name in classes.names]
+    upright = max(map(len, shown)) > SHORT and sizes.min() * MOST_UPRIGHT >= sizes.sum()
+    ax.set_yticks(ends - sizes / 2.0, shown, rotation=90 if upright else 0, va="center")
     ax.tick_params(left=False)

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.search.candidates import REFERENCE
+from mercer.search.pair_search import PLAIN
 
 from .style import COLOURS, ink, make_axes, plain_text
 
 Array = NDArray[np.float64]
 
-REFERENCES = (REFERENCE, "plain")  # what the others are compared with: classifiers, and metrics of pairs
+REFERENCES = (REFERENCE, PLAIN)  # what the others are compared with: classifiers, and metrics of pairs
 WIDTH, LINE_HEIGHT = 5.6, 0.36  # inches
 
 

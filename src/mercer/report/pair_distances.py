@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.pairs import Pairs
+from mercer.search.pair_search import pair_distances
 
 from .style import COLOURS, make_axes
 
 Array = NDArray[np.float64]
 
-SIZE = (4.6, 3.2)  # inches
+SIZE = (4.5, 3.2)  # inches
 N_BARS = 30
-N_AT_A_TIME = 1000
 
 
 def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
@@ -49,7 +49,7 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
     """
     rows = np.asarray(X, dtype=np.float64)
     kinds = Pairs(*pairs).check(len(rows))
-    distances = [pair_distances(kernel, rows, kind) for kind in kinds]
+    distances = [kernel_distances(kernel, rows, kind) for kind in kinds]
     longest = max((float(d.max()) for d in distances if len(d)), default=0.0)
     edges = np.linspace(0.0, longest or 1.0, N_BARS + 1)
     ax = make_axes(ax, SIZE)
@@ -66,13 +66,6 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
     return ax
 
 
-def pair_distances(kernel: Any, X: Array, pairs: NDArray[np.intp]) -> Array:
+def kernel_distances(kernel: Any, X: Array, pairs: NDArray[np.intp]) -> Array:
     """Return √(k(x, x) − 2 k(x, y) + k(y, y)) of each pair, without the Gram matrix of all rows."""
-    found = [np.zeros(0)]
-    for start in range(0, len(pairs), N_AT_A_TIME):
-        rows, places = np.unique(pairs[start : start + N_AT_A_TIME], return_inverse=True)
-        K = np.asarray(kernel(X[rows]))
-        a, b = places.reshape(-1, 2).T
-        found.append(K[a, a] - 2.0 * K[a, b] + K[b, b])
-    distances: Array = np.sqrt(np.maximum(np.concatenate(found), 0.0))
-    return distances
+    return np.sqrt(pair_distances(kernel, X, pairs)) if len(pairs) else np.zeros(0)

@@ -14,7 +14,7 @@ from .style import COLOURS, make_axes
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SIZE = (4.6, 3.2)  # inches
+SIZE = (4.5, 3.2)  # inches
 MOST_ROUNDS = 12  # that an SVM is fitted for; the others lie between
 
 
@@ -46,7 +46,7 @@ def staged_errors(model: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> RoundEr
         For `plot_rounds`.
     """
     check_is_fitted(model)
-    learner = getattr(model, "learner_", None)
+    learner: Any = getattr(model, "learner_", None)
     if not isinstance(model, KernelSVC) or not hasattr(learner, "staged_kernels"):
         raise TypeError("only a KernelSVC whose learner is boosted (it has staged_kernels) has rounds")
     rounds = _some_rounds(learner.n_rounds_)

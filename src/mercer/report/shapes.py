@@ -1,7 +1,7 @@
 """The shape functions of a stump SVM as small multiples: the whole model, one picture a feature."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from mercer.svm import StumpSVC, StumpSVCCV
 
 from .additive_model import AdditiveModel, read_model
+from .style import COLOURS, ink, plain_text
 
 Array = NDArray[np.float64]
 
 MOST_PANELS = 12  # drawn unless `features` says otherwise
 COLUMNS = 4
 PANEL_SIZE = (2.6, 2.1)  # inches
-SIDES = ("#c9d6e8", "#efcdce")  # below zero and above
-LINE, DATA = "#222222", "#bdbdbd"
+SIDES = (COLOURS[0], COLOURS[5])  # below zero and above, for all kinds of colour vision
+WASH = 0.3  # how much of them shows: the ground may be light or dark
+DATA = "#8f979f"
 MARGIN = 0.04  # of the width of a panel, beyond the data: there g is constant
 ROOM_FOR_DATA = 0.2  # of the height of a panel, below the curves
 N_BARS = 30
@@ -71,22 +73,67 @@ def plot_shapes(
     >>> len(axes)
     3
     """
-    additive = read_model(model, (StumpSVC, StumpSVCCV), problem, feature_names)
-    rows = None if X is None else additive.check_rows(X)
     given = None if axes is None else np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-    chosen = _choose(additive, features, rows, None if given is None else len(given))
-    panels = _new_panels(len(chosen), additive, rows is not None) if given is None else given
-    lowest, highest = _vertical_range(additive, chosen, rows is not None)
-    for ax, d in zip(panels, chosen, strict=True):
-        _draw_shape(ax, additive, d, None if rows is None else rows[:, d])
+    features = len(given) if features is None and given is not None else features
+    plan = prepare_shapes(model, features, feature_names, X, problem)
+    if given is None:
+        return draw_panels(_new_figure(len(plan.chosen)), plan, COLUMNS)
+    if len(given) != len(plan.chosen):
+        raise ValueError(f"There are {len(given)} axes for {len(plan.chosen)} features: give one for each.")
+    return _draw(given, plan)
+
+
+class Plan(NamedTuple):
+    """What is drawn: a model, the features in order, and rows to show below the curves."""
+
+    additive: AdditiveModel
+    chosen: list[int]
+    rows: Array | None
+
+
+def prepare_shapes(model: Any, features: Any, names: Any, X: Any, problem: int | None) -> Plan:
+    """Read the model and choose the features; as many as there are for a larger number."""
+    additive = read_model(model, (StumpSVC, StumpSVCCV), problem, names)
+    rows = None if X is None else additive.check_rows(X)
+    return Plan(additive, _choose(additive, features, rows), rows)
+
+
+def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3) -> NDArray[Any]:
+    """Draw small multiples, so many side by side, into an empty figure, with a legend and a common label."""
+    from matplotlib.patches import Patch
+
+    n_panels, with_data = len(plan.chosen), plan.rows is not None
+    n_columns = min(n_columns, n_panels)
+    grid = figure.subplots(-(-n_panels // n_columns), n_columns, sharey=True, squeeze=False)
+    panels: NDArray[Any] = grid.ravel()
+    for unused in panels[n_panels:]:
+        unused.remove()
+    for ax in grid[:, 1:].ravel():
+        ax.tick_params(left=False)
+    keys = [(f"speaks for {plain_text(name)}", colour, WASH) for name, colour in _sides(plan.additive)]
+    keys += [("where the rows are", DATA, 1.0)] if with_data else []
+    patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
+    figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
+    figure.supylabel("contribution to the decision", fontsize="medium")
+    return _draw(panels[:n_panels], plan)
+
+
+def _draw(panels: NDArray[Any], plan: Plan) -> NDArray[Any]:
+    lowest, highest = _vertical_range(plan.additive, plan.chosen, plan.rows is not None)
+    for ax, d in zip(panels, plan.chosen, strict=True):
+        _draw_shape(ax, plan.additive, d, None if plan.rows is None else plan.rows[:, d])
         ax.set_ylim(lowest, highest)
     return panels
 
 
-def _choose(additive: AdditiveModel, features: Any, rows: Array | None, n_axes: int | None) -> list[int]:
+def _sides(additive: AdditiveModel) -> list[tuple[str, str]]:
+    return list(zip(additive.classes, SIDES, strict=True))
+
+
+def _choose(additive: AdditiveModel, features: Any, rows: Array | None) -> list[int]:
     """Return the numbers of the features to draw, in order."""
     if features is None:
-        features = min(len(additive.shapes), MOST_PANELS if n_axes is None else n_axes)
+        features = MOST_PANELS
     if isinstance(features, (int, np.integer)):
         if features < 1:
             raise ValueError(f"features={features}: there is nothing to draw.")
@@ -95,35 +142,19 @@ def _choose(additive: AdditiveModel, features: Any, rows: Array | None, n_axes: 
         chosen = [additive.number_of(feature) for feature in features]
     if not chosen:
         raise ValueError("features is empty: there is nothing to draw.")
-    if n_axes is not None and n_axes != len(chosen):
-        raise ValueError(f"There are {n_axes} axes for {len(chosen)} features: give one for each.")
     return chosen
 
 
-def _new_panels(n_panels: int, additive: AdditiveModel, with_data: bool) -> NDArray[Any]:
+def _new_figure(n_panels: int) -> Any:
     try:
         import matplotlib.pyplot as plt
-        from matplotlib.patches import Patch
     except ImportError as error:
         raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
 
     n_columns = min(COLUMNS, n_panels)
     n_rows = -(-n_panels // n_columns)
     size = (PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_rows + 0.4)
-    figure, grid = plt.subplots(
-        n_rows, n_columns, figsize=size, sharey=True, squeeze=False, layout="constrained"
-    )
-    panels: NDArray[Any] = grid.ravel()
-    for unused in panels[n_panels:]:
-        unused.remove()
-    for ax in grid[:, 1:].ravel():
-        ax.tick_params(left=False)
-    keys = [(f"speaks for {name}", colour) for name, colour in zip(additive.classes, SIDES, strict=True)]
-    keys += [("where the rows are", DATA)] if with_data else []
-    patches = [Patch(color=colour, lw=0, label=text) for text, colour in keys]
-    figure.legend(handles=patches, loc="outside upper center", ncols=3, frameon=False)
-    figure.supylabel("contribution to the decision", fontsize="medium")
-    return panels[:n_panels]
+    return plt.figure(figsize=size, layout="constrained")
 
 
 def _vertical_range(additive: AdditiveModel, chosen: Sequence[int], with_data: bool) -> tuple[float, float]:
@@ -139,14 +170,15 @@ def _draw_shape(ax: Any, additive: AdditiveModel, d: int, column: Array | None) 
     width = float(np.ptp(ends)) or 1.0
     left, right = float(ends.min()) - MARGIN * width, float(ends.max()) + MARGIN * width
     x, g = np.concatenate([[left], knots, [right]]), np.concatenate([values[:1], values, values[-1:]])
-    ax.axhline(0.0, color=LINE, lw=0.6, alpha=0.5, zorder=1)
+    ax.axhline(0.0, color=ink(), lw=0.6, alpha=0.5, zorder=1)
     for colour, side in zip(SIDES, (g <= 0, g >= 0), strict=True):
-        ax.fill_between(x, g, 0.0, where=side, interpolate=True, color=colour, lw=0)
-    ax.plot(x, g, color=LINE, lw=1.6, solid_joinstyle="round", label=additive.names[d])
+        ax.fill_between(x, g, 0.0, where=side, interpolate=True, color=colour, alpha=WASH, lw=0)
+    name = plain_text(additive.names[d])
+    ax.plot(x, g, color=ink(), lw=1.6, solid_joinstyle="round", label=name)
     if column is not None:
         _draw_data(ax, column)
     ax.set_xlim(left, right)
-    ax.set_title(additive.names[d], fontsize="medium")
+    ax.set_title(name, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     ax.locator_params(axis="x", nbins=4)
 

@@ -13,6 +13,7 @@ Index = NDArray[np.intp]
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a200")
 MARKERS = "osD^vPX"  # colours are never the only sign
 MATRIX_COLOURS = "cividis"  # the same to all kinds of colour vision, on light and on dark ground
+LEGEND_LETTERS = 44  # that stand side by side below a picture
 LONGEST_NAME = 24  # letters of a name that a picture has room for
 
 
@@ -62,6 +63,20 @@ def ink() -> str:
     return str(matplotlib.rcParams["text.color"])
 
 
+def draw_legend(ax: Any, names: list[str]) -> None:
+    """Name what was drawn, below the axes, in as many columns as there is room for."""
+    longest = min(LONGEST_NAME, max(map(len, names)))
+    columns = max(1, min(len(names), LEGEND_LETTERS // (longest + 5)))
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=columns,
+        frameon=False,
+        handletextpad=0.2,
+        columnspacing=1.2,
+    )
+
+
 def make_axes(ax: Any, size: tuple[float, float]) -> Any:
     """Return the axes, or those of a new figure of this size in inches."""
     if ax is not None:
@@ -71,4 +86,4 @@ def make_axes(ax: Any, size: tuple[float, float]) -> Any:
     except ImportError as error:
         raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
 
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return plt.subplots(figsize=size, layout="compressed")[1]

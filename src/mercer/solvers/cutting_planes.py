@@ -3,9 +3,9 @@ r"""The minimum of a convex function plus a quadratic penalty, from planes below
 .. math:: \min_{\beta \ge 0} \phi(\beta) + \tfrac12 \beta^\top M \beta
 
 for a convex φ that is known by its values and, at each β that was asked for, by a plane
-:math:`h + g^\top \beta` that is nowhere above it. The *master problem* puts the highest of all planes so far in
-place of φ; its minimum is a lower bound of the whole, and the next β to ask for lies on the way from the best
-one so far to its minimiser. With the least value that was met the bound gives a true duality gap.
+:math:`h + g^\top \beta` that is nowhere above it. The *master problem* puts the highest of all planes so far
+in place of φ; its minimum is a lower bound of the whole, and the next β to ask for lies on the way from the
+best one so far to its minimiser. With the least value that was met the bound gives a true duality gap.
 
 The master problem is solved by its dual, over weights μ of the planes (μ ≥ 0, Σμ = 1) and multipliers ν ≥ 0
 of β ≥ 0:
@@ -143,8 +143,8 @@ def _next(best: Array, ahead: Array, penalty: Penalty, fade: bool) -> Array:
     """Return where to ask next, on the way to the master problem's minimiser.
 
     All the way is too far, since planes are below φ; and far out φ may be costly to compute. Small weights
-    that are on their way to zero may fade at once. Not after a step in vain, though: the next β must be on the
-    line, where no lower value means a plane that cuts off the minimiser; else the same step would come again.
+    that are on their way to zero may fade at once. Not after a step in vain, though: the next β must be on
+    the line, where no lower value means a plane that cuts off the minimiser; else the same step would recur.
     """
     reach = GROWTH * np.sqrt(penalty.value(best) / max(penalty.value(ahead), TINY))
     beta = best + CAUTION * min(1.0, reach) * (ahead - best)

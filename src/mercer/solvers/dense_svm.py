@@ -5,8 +5,8 @@ r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a 
 
 whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
 is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
-the squared distance: so `mercer.solvers.smo` solves it. Its steps become too many where the kernel is large and
-nearly of low rank; there an interior-point method on a factor of K takes over.
+the squared distance: so `mercer.solvers.smo` solves it. Its steps become too many where the kernel is large
+and nearly of low rank; there an interior-point method on a factor of K takes over.
 """
 
 from typing import NamedTuple
@@ -68,7 +68,7 @@ def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool 
     inner = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9))
     coef = _make_feasible(np.clip(inner.dual, 0.0, 1.0) * y)
     found = _judge(y, coef, K @ coef, is_hard=True)
-    # a large kernel makes much of rounding errors in c; w, a function in the landmarks' span, has none of them
+    # a large kernel makes much of rounding errors in c; w, in the span of the landmarks, has none of them
     primal = 0.5 * float(inner.w @ inner.w) + hinge_loss(y, F @ inner.w)
     return found._replace(primal=min(found.primal, primal))
 
@@ -82,7 +82,7 @@ def turn_round(K: Array, half: Array) -> None:
 
 
 def centre(K: Array) -> None:
-    """Move the rows' mean to zero, in place: a factor of K then spends no digits on what Σc = 0 makes void."""
+    """Move the rows' mean to zero, in place: a factor of K spends no digits on what Σc = 0 makes void."""
     means = K.mean(axis=1) - 0.5 * K.mean()
     K -= means[:, None]
     K -= means[None, :]

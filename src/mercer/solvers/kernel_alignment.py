@@ -61,4 +61,4 @@ def minimize_distance(
     bound = objective - float(beta @ slope) - 0.5 * float(wrong @ cho_solve((L, True), wrong))
     if progress is not None:
         progress(1)
-    return Planes(beta, objective, bound, np.array([objective]), 1)
+    return Planes(beta, objective, min(bound, objective), np.array([objective]), 1)

@@ -57,7 +57,7 @@ class KernelRisk:
             v[rows] = found.coef
             value += found.primal
             offset += float(found.coef @ y)
-            slope -= 0.5 * self.grams.quadratics(v)
+            slope -= 0.5 * np.maximum(self.grams.quadratics(v), 0.0)  # below zero by rounding errors alone
         return Plane(value / self.n_rows, offset / self.n_rows, slope / self.n_rows)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.solvers.chunklets import Chunklets
 from mercer.solvers.constrained_em import Problem, effective_weights, fit_mixture, state_problem
@@ -14,6 +15,7 @@ from mercer.solvers.pair_weights import PairWeights, dissolve_chunklets, neighbo
 
 Array = NDArray[np.float64]
 
+ONE_THREAD = 2**21  # rows × columns × components: below, threads wait for each other more than they work
 ATTEMPTS = 5  # at mixtures with a positive edge, before it stops
 
 
@@ -82,23 +84,24 @@ def boost_mixtures(
     edges = None if n_mutual is None else neighbour_graph(X, chunklets, n_mutual)
     largest = largest_alpha(weights, max_alpha)
     rounds: list[Round] = []
-    while len(rounds) < n_rounds:
-        parts = chunklets if edges is None else dissolve_chunklets(chunklets, edges, weights)
-        problem = state_problem(
-            X,
-            parts,
-            weak.n_components,
-            kind=weak.kind,
-            prior=weak.prior,
-            weights=effective_weights(weights.of_rows()),
-        )
-        found, hypothesis = _best_attempt(problem, weak, weights, largest, rng)
-        if found.alpha == 0.0:
-            return rounds or [found]
-        rounds.append(found)
-        weights = weights.update(hypothesis, found.alpha, decay)
-        if progress is not None and progress(len(rounds)):
-            break
+    with threadpool_limits(1 if X.size * weak.n_components <= ONE_THREAD else None):
+        while len(rounds) < n_rounds:
+            parts = chunklets if edges is None else dissolve_chunklets(chunklets, edges, weights)
+            problem = state_problem(
+                X,
+                parts,
+                weak.n_components,
+                kind=weak.kind,
+                prior=weak.prior,
+                weights=effective_weights(weights.of_rows()),
+            )
+            found, hypothesis = _best_attempt(problem, weak, weights, largest, rng)
+            if found.alpha == 0.0:
+                return rounds or [found]
+            rounds.append(found)
+            weights = weights.update(hypothesis, found.alpha, decay)
+            if progress is not None and progress(len(rounds)):
+                break
     return rounds
 
 
@@ -106,8 +109,8 @@ def largest_alpha(weights: PairWeights, max_alpha: float) -> float:
     """Return where α is clipped, of weights before the first round.
 
     Where a mixture is right on all pairs, r = 1 and α is infinite: it is clipped at artanh(1 − 1/N) for N
-    known pairs. And once the weight of unknown pairs is gone, r is no longer limited to the known pairs' share
-    of all pairs: those rounds, which see labelled rows alone, must not drown the others.
+    known pairs. And once unknown pairs have lost their weight, r is no longer limited to the share of the
+    known ones: those rounds, which see labelled rows alone, must not drown the others.
     """
     known = weights.n_known
     return float(min(np.arctanh(1.0 - 1.0 / max(known, 2)), max_alpha * known / float(weights.n_rows) ** 2))

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -40,9 +40,23 @@ class PairKernel(BaseEstimator, ABC):
     def expand(self, X: Array, others: Array, *, tol: float, max_rank: int, rng: RandomState) -> Expansion:
         """Return the terms on the rows X; pairs with `others` may serve to expand in, too."""
 
-    def fitted_to(self, X: Array) -> Self:
+    def fitted_to(self, X: Array) -> "PairKernel":
         """Return this superkernel with what is to be taken from the rows, such as widths, filled in."""
         return self
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        mine, theirs = (one.get_params(deep=False) for one in (self, other))
+        return all(_same(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]  # as kernels, it may be changed by set_params
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    return bool(a == b)
 
 
 def as_pairs(P: Any, name: str = "P") -> Array:

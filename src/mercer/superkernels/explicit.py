@@ -83,7 +83,7 @@ class Explicit(PairKernel):
         if not kernels or not all(isinstance(kernel, sk_kernels.Kernel) for kernel in kernels):
             raise TypeError("kernels must be a list of scikit-learn kernels, one at least")
         weights = np.ones(len(kernels)) if self.weights is None else np.asarray(self.weights, dtype=float)
-        columns = [None] * len(kernels) if self.columns is None else list(self.columns)
+        columns = [None] * len(kernels) if self.columns is None else list(map(_as_columns, self.columns))
         if weights.shape != (len(kernels),) or not np.all((weights > 0) & np.isfinite(weights)):
             raise ValueError(f"weights must be {len(kernels)} positive numbers, one a kernel")
         if len(columns) != len(kernels):
@@ -122,6 +122,12 @@ class Explicit(PairKernel):
             return Combination([kernels[i] for i in used], beta[used], some)
 
         return Expansion(grams, penalty, kernel)
+
+
+def _as_columns(columns: Sequence[int] | None) -> Columns:
+    if columns is not None and len(columns) == 0:
+        raise ValueError("a kernel must look at one column at least; None is all of them")
+    return None if columns is None else tuple(map(int, columns))
 
 
 def keep(terms: Sequence[Term], X: Array) -> Grams:

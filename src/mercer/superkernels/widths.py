@@ -42,7 +42,7 @@ class Widths(PairKernel):
         self.widths = widths
         self.feature_widths = feature_widths
 
-    def list_kernels(self, X: Array) -> Explicit:
+    def fitted_to(self, X: Array) -> Explicit:
         """Return the kernels, for rows like these, as a superkernel."""
         widths, feature_widths = _check(self.widths, "widths"), _check(self.feature_widths, "feature_widths")
         if len(widths) + len(feature_widths) == 0:
@@ -64,11 +64,11 @@ class Widths(PairKernel):
     def __call__(self, P: Any, Q: Any = None) -> Array:
         """Return the Gram matrix of pairs; their rows say which widths are usual."""
         rows = np.asarray(P, dtype=np.float64)
-        return self.list_kernels(rows.reshape(-1, rows.shape[-1]))(P, Q)
+        return self.fitted_to(rows.reshape(-1, rows.shape[-1]))(P, Q)
 
     def expand(self, X: Array, others: Array, *, tol: float, max_rank: int, rng: RandomState) -> Expansion:
         """Return the kernels as terms."""
-        return self.list_kernels(X).expand(X, others, tol=tol, max_rank=max_rank, rng=rng)
+        return self.fitted_to(X).expand(X, others, tol=tol, max_rank=max_rank, rng=rng)
 
 
 def _check(widths: Sequence[float], name: str) -> NDArray[np.float64]:

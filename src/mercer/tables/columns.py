@@ -45,6 +45,8 @@ def choose_columns(table: pd.DataFrame, leave_out: Collection[str] = ()) -> Colu
         if name in leave_out:
             continue
         numbers = as_numbers(column)
+        if numbers is None:
+            _check_not_mixed(column, str(name))
         reason = _why_useless(column, numbers)
         if reason:
             found.dropped[str(name)] = reason
@@ -52,7 +54,6 @@ def choose_columns(table: pd.DataFrame, leave_out: Collection[str] = ()) -> Colu
             check_size(numbers, str(name))
             found.numbers.append(str(name))
         else:
-            _check_not_mixed(column, str(name))
             found.categories.append(str(name))
     return found
 
@@ -101,6 +102,6 @@ def _check_not_mixed(column: pd.Series, name: str) -> None:
     if is_text.mean() < 0.5 and cells[~is_text].nunique() > FEW_VALUES:
         row = is_text.idxmax()
         raise TableError(
-            f"Column {quote(name)} mixes numbers with text, such as {quote(cells[row])} in row {row}: write a "
-            "number there, or leave the cell empty."
+            f"Column {quote(name)} mixes numbers with text, such as {quote(cells[row])} in row {row}: write "
+            "a number there, empty the cell, or leave the column out."
         )

@@ -65,15 +65,20 @@ def _delimiter(path: Path, encoding: str) -> str:
     """Return the delimiter that gives the first lines most cells, and each line as many as the first."""
     with path.open(encoding=encoding, newline="") as file:
         lines = [line for _, line in zip(range(SAMPLE_LINES), file, strict=False)]
-    widths = {
-        delimiter: [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
-        for delimiter in DELIMITERS
-    }
+    widths = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
     # a line that is wrong shall not change the delimiter: agreement counts, then the number of cells
     agreeing = {mark: found.count(found[0]) if found[0] > 1 else 0 for mark, found in widths.items() if found}
     if not agreeing:
         raise TableError(f"{path} is empty: it should have a line of column names and a line for each row.")
     return max(agreeing, key=lambda mark: (agreeing[mark], widths[mark][0]))
+
+
+def _widths(lines: list[str], delimiter: str) -> list[int]:
+    """Return how many cells each line has, nothing if some are too long: then it is another delimiter."""
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
 
 
 def _check_lines(

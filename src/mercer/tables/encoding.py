@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
@@ -17,8 +18,8 @@ def make_encoder(columns: Columns) -> ColumnTransformer:
     """Return a transformer from a prepared table to numbers, not fitted yet.
 
     Numbers stay as they are, with the median where one is missing. A category becomes a column of zeros and
-    ones; so does "missing", where cells are empty. Of more than fifty categories the rare ones share a column,
-    and so do those that come later. It is to be fitted to rows alone: it never sees classes.
+    ones; so does "missing", where cells are empty. Of more than fifty categories the rare ones share a
+    column. It is to be fitted to rows alone: it never sees classes.
     """
     one_hot = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MANY_VALUES, sparse_output=False
@@ -55,9 +56,10 @@ def prepare(table: pd.DataFrame, columns: Columns, source: object) -> pd.DataFra
             f"{source} lacks the column{'' if one else 's'} {listed(missing)}, which the model needs: add "
             f"{'it' if one else 'them'} (cells may be empty)."
         )
-    check_memory(COPIES * 8 * len(table) * len(columns.used), str(source), "Take fewer rows.")
     numbers = {name: _numbers(table[name], name, source) for name in columns.numbers}
     texts = {name: _texts(table[name]) for name in columns.categories}
+    width = len(numbers) + sum(min(column.nunique() + 1, MANY_VALUES) for column in texts.values())
+    check_memory(COPIES * 8 * len(table) * width, f"{source} as numbers", "Take fewer rows.")
     return pd.DataFrame({**numbers, **texts}, index=table.index)
 
 
@@ -67,12 +69,12 @@ def check_no_others(table: pd.DataFrame, columns: Columns, others: set[str], sou
     if unknown:
         one = len(unknown) == 1
         raise TableError(
-            f"{source} has {'a column' if one else 'columns'} that the model does not know, {listed(unknown)}: "
-            f"take {'it' if one else 'them'} out, or rename {'it' if one else 'them'} as in training."
+            f"{source} has {'a column' if one else 'columns'} that the model does not know, {listed(unknown)}"
+            f": take {'it' if one else 'them'} out, or rename {'it' if one else 'them'} as in training."
         )
 
 
-def _numbers(column: pd.Series, name: str, source: object) -> "pd.Series | np.ndarray":  # type: ignore[type-arg]
+def _numbers(column: pd.Series, name: str, source: object) -> NDArray[np.float64]:
     values = as_numbers(column)
     if values is None:
         cells = column.dropna()

@@ -49,7 +49,7 @@ def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
     rare = classes[counts < FEWEST_ROWS]
     if len(classes) == 1:
         raise TableError(
-            f"Column {quote(name)} holds one class, {quote(classes[0])}: a comparison needs rows of two or more."
+            f"Column {quote(name)} holds one class, {quote(classes[0])}: there must be rows of two or more."
         )
     if not is_text and len(rare) and len(classes) > MANY_CLASSES:
         raise _quantity(name)

@@ -50,11 +50,9 @@ def find_ids(table: pd.DataFrame, name: str, path: object) -> pd.Series:
     if ids.isna().any():
         raise TableError(f"Row {int(ids.isna().to_numpy().argmax())} of {path} has no id in {quote(name)}.")
     texts = ids.map(_id_text)
-    if texts.duplicated().any():
-        raise TableError(
-            f"Column {quote(name)} of {path} has the same id in several rows, {listed(texts[texts.duplicated()].unique())}: "
-            "ids must differ."
-        )
+    twice = texts[texts.duplicated()].unique()
+    if len(twice):
+        raise TableError(f"Column {quote(name)} of {path} has ids twice, {listed(twice)}: ids must differ.")
     return texts
 
 

@@ -1,0 +1,62 @@
+"""The kernel inside a model, and how near rows are by it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mercer.commands.mistakes import WrongRequestError
+from mercer.search.candidates import kernel_of
+
+Array = NDArray[np.float64]
+
+
+def kernel_of_model(model: Pipeline) -> sk_kernels.Kernel | None:
+    """Return the kernel of the last step, for rows as the steps before it leave them.
+
+    Where scaling is the last step, that is the plain inner product.
+    """
+    last = model[-1]
+    return sk_kernels.DotProduct(0.0, "fixed") if isinstance(last, StandardScaler) else kernel_of(last)
+
+
+def kernel_inputs(model: Pipeline, rows: Any) -> Array:
+    """Return the rows that the kernel is for."""
+    is_scaled_last = isinstance(model[-1], StandardScaler)
+    features: Array = (model if is_scaled_last else model[:-1]).transform(rows)
+    return features
+
+
+def distances(model: Pipeline, rows: Any, query: int) -> Array:
+    """Return ‖φ(x) − φ(q)‖ of all rows x to the query row q, in the feature space of the kernel."""
+    kernel = kernel_of_model(model)
+    if kernel is None:
+        raise WrongRequestError("The model has no kernel that mercer knows: learn one with `mercer learn`.")
+    Z = kernel_inputs(model, rows)
+    q = Z[query : query + 1]
+    squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+def kernel_text(kernel: sk_kernels.Kernel | None) -> str:
+    """Return a kernel in a few words: its numbers as they are, its arrays by their shapes."""
+    if kernel is None:
+        return "unknown"
+    parts = (f"{name}={_brief(value)}" for name, value in kernel.get_params(deep=False).items())
+    return f"{type(kernel).__name__}({', '.join(part for part in parts if not part.endswith('=fixed'))})"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, sk_kernels.Kernel):
+        return kernel_text(value)
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    if value is None or isinstance(value, bool | int | str):
+        return str(value)
+    shape = getattr(value, "shape", None)
+    if shape:
+        return f"array of {' × '.join(map(str, shape))}"
+    return f"{len(value)} parts" if hasattr(value, "__len__") else type(value).__name__

@@ -1,0 +1,133 @@
+"""The command ``mercer learn``: from a table to the kernel that it needs."""
+
+import json
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import joblib
+import typer
+from rich.console import Console
+
+from mercer.commands.files import check_outputs, write_with
+from mercer.commands.learning import Learned, Options, check_options, learn_task
+from mercer.commands.live import Watcher
+from mercer.commands.mistakes import INTERRUPTED, WrongRequestError
+from mercer.commands.task import Request, Task, check_request, read_task
+from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, say
+from mercer.commands.warming import warm_up
+from mercer.persistence import save
+
+EXAMPLES = """For example:
+
+\b
+  mercer learn                                            breast cancer data, to see what it does
+  mercer learn data.csv --target label --model out.mercer --report report.html
+  mercer learn data.tsv --target label --unlabelled more.tsv --budget 300
+  mercer learn data.csv --pairs pairs.csv --id name       from similar and dissimilar rows alone
+  mercer learn data.csv --target label --candidates linear,stump --json
+
+\b
+Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
+so far is saved if there is one.
+"""
+
+
+def learn(
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="CSV, TSV or Parquet; without it, a set that comes along."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that holds the classes.")
+    ] = None,
+    unlabelled: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="More rows, with the same columns, without classes.")
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of classes: two columns of rows (numbered from 0), and 1 if similar, 0 if not.",
+        ),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="A column that names the rows; nothing is learned from it."
+        ),
+    ] = None,
+    drop: Annotated[str, typer.Option(metavar="A,B,…", help="Columns to leave out.")] = "",
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="How long to search.")] = 60.0,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model there.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to look at there (HTML).")
+    ] = None,
+    candidates: Annotated[str, typer.Option(metavar="A,B,…", help="Compare only these kernels.")] = "",
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many processes; without it, all cores.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For all that is drawn at random.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Find the kernel that a table needs, and say how good it is.
+
+    Numbers are taken as they are, categories one-hot, empty cells filled; the saved model does the same to
+    new tables. Rows without a class are used as unlabelled rows. The error that is printed is honest: the
+    choice of the kernel is included in it.
+    """
+    request = Request(data, target, unlabelled, pairs, ids, names(drop))
+    options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed)
+    check_request(request)
+    check_options(options, from_pairs=pairs is not None)
+    check_outputs([model, report], [data, unlabelled, pairs])
+    if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
+        raise WrongRequestError("--report needs a few more packages: pip install 'mercer[app]'.")
+    task = read_task(request)
+    learned = run(task, options)
+    if model is not None:
+        save(learned.model, model, about=learned.about)
+    if report is not None:
+        write_with(partial(_write_report, task=task, learned=learned), report)
+    files = {
+        "model": None if model is None else str(model),
+        "report": None if report is None else str(report),
+    }
+    _print(learned.about, files, as_json=as_json)
+    if learned.about["stopped"] == "interrupt":
+        raise typer.Exit(INTERRUPTED)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return what a user lists with commas."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def run(task: Task, options: Options) -> Learned:
+    """Search, and show the ranking meanwhile."""
+    console = Console(stderr=True)
+    warm_up(task, options, console)
+    watcher = Watcher(console)
+    with watcher.watching():
+        return learn_task(task, options, [watcher])
+
+
+def _write_report(path: Path, *, task: Task, learned: Learned) -> None:
+    from mercer.report import write_report  # it takes a second
+
+    features = list(task.encoder.get_feature_names_out())
+    write_report(path, learned.search, task.X, task.y, feature_names=features, about=learned.about)
+
+
+def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({**about, "files": files}, indent=2, allow_nan=False))
+        return
+    say(*data_sentences(about), leaderboard_table(about["leaderboard"]), *finding_sentences(about))
+    if files["model"]:
+        say(f"The model is in {files['model']}: try `mercer show`, `mercer predict` and `mercer similar`.")
+    else:
+        say("The model was not saved: --model FILE does that.")
+    if files["report"]:
+        say(f"A page to look at is in {files['report']}.")

@@ -1,0 +1,149 @@
+"""The search for a kernel on a task, the model that comes of it, and what is to be said of both."""
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from mercer.commands.kernels import kernel_of_model, kernel_text
+from mercer.commands.mistakes import WrongRequestError
+from mercer.commands.task import Task
+from mercer.search import KernelSearchCV, default_candidates
+from mercer.search.pair_search import pair_candidates
+
+MADE_BY = "mercer learn"
+MOST_CLASSES = 100  # that are listed in a file
+
+
+class Options(NamedTuple):
+    """How to search."""
+
+    candidates: tuple[str, ...] = ()
+    budget: float = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+
+
+class Learned(NamedTuple):
+    """What a search has found."""
+
+    search: KernelSearchCV
+    model: Pipeline  # from a prepared table to classes, or to features
+    about: dict[str, Any]  # all that is said of it, as JSON
+
+
+def check_options(options: Options, *, from_pairs: bool) -> None:
+    """Refuse options that make no sense, before anything is read."""
+    if not (options.budget > 0 and math.isfinite(options.budget)):
+        raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
+    known = list(candidates_by_name(from_pairs=from_pairs))
+    unknown = [name for name in options.candidates if name not in known]
+    if unknown:
+        raise WrongRequestError(
+            f"There is no candidate {unknown[0]!r} for --candidates; there are: {', '.join(known)}."
+        )
+
+
+def candidates_by_name(
+    *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0
+) -> dict[str, Any]:
+    """Return what can be searched among, as `KernelSearchCV` takes it."""
+    if from_pairs:
+        return dict(pair_candidates(seed))
+    return {one.name: (one.estimator, one.grid) for one in default_candidates(n_rows, n_features, seed)}
+
+
+def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> Learned:
+    """Search, and put the table's encoder before the winner.
+
+    Parameters
+    ----------
+    task : Task
+        What there is to learn from.
+    options : Options
+        How to search.
+    callbacks : sequence
+        What is told of the progress.
+    """
+    start = time.monotonic()
+    chosen = None
+    if options.candidates:
+        n_rows, n_features = task.X.shape
+        found = candidates_by_name(
+            from_pairs=task.pairs is not None, n_rows=n_rows, n_features=n_features, seed=options.seed
+        )
+        chosen = {name: found[name] for name in options.candidates}
+    search = KernelSearchCV(
+        chosen, budget=options.budget, n_jobs=options.n_jobs, random_state=options.seed
+    ).set_callbacks(*callbacks)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
+            search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
+    except ValueError as error:
+        raise WrongRequestError(f"Nothing could be learned from {task.source}: {error}.") from error
+    model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
+    about = {**_facts(task), **_findings(search, model, options), "seconds": time.monotonic() - start}
+    return Learned(search, model, as_json(about))
+
+
+def _facts(task: Task) -> dict[str, Any]:
+    """Return what the data are, and what was done to them."""
+    classes, counts = (None, None) if task.y is None else np.unique(task.y, return_counts=True)
+    return {
+        "made_by": MADE_BY,
+        "data": task.source,
+        "target": task.target,
+        "id": task.ids,
+        "rows": len(task.X),
+        "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
+        "classes": None if classes is None else _counted(classes, counts),
+        "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
+        "columns": task.columns._asdict(),
+        "features": task.X.shape[1],
+        "missing_cells": task.n_missing,
+    }
+
+
+def _counted(classes: Any, counts: Any) -> dict[str, int]:
+    pairs = zip(classes[:MOST_CLASSES], counts[:MOST_CLASSES], strict=True)
+    return {str(label): int(count) for label, count in pairs} | (
+        {"…": int(counts[MOST_CLASSES:].sum())} if len(classes) > MOST_CLASSES else {}
+    )
+
+
+def _findings(search: KernelSearchCV, model: Pipeline, options: Options) -> dict[str, Any]:
+    """Return what the search has found."""
+    is_pairs = hasattr(search, "auc_")
+    honest = {"auc": search.auc_} if is_pairs else {"error": search.error_}
+    return {
+        "winner": search.best_name_,
+        "settings": dict(search.best_settings_),
+        "kernel": kernel_text(kernel_of_model(model)),
+        **honest,
+        "std_error": search.std_error_,
+        "rows_used": search.rows_used_,
+        "leaderboard": search.ranking_,
+        "stopped": search.stopped_,
+        "budget": options.budget,
+        "seed": options.seed,
+    }
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy's numbers as plain ones, what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_json(part) for part in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value if value is None else str(value)

@@ -1,0 +1,54 @@
+"""Models that ``mercer learn`` has saved, and new tables for them."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+from mercer.commands.learning import MADE_BY
+from mercer.commands.mistakes import WrongRequestError
+from mercer.persistence import Description, describe, load
+from mercer.tables import Columns, prepare, read_table
+from mercer.tables.encoding import check_no_others, columns_of
+
+
+class Model(NamedTuple):
+    """A model with what its file says of it."""
+
+    pipeline: Pipeline
+    about: dict[str, Any]
+    columns: Columns
+
+    @property
+    def names(self) -> set[str]:
+        """Return the columns that the model does not use and yet knows: classes and ids."""
+        return {str(self.about[role]) for role in ("target", "id") if self.about.get(role)}
+
+
+def describe_file(path: Path) -> Description:
+    """Return what a file says of itself, or say that there is none."""
+    if not path.exists():
+        raise WrongRequestError(f"There is no file {path}: make one with `mercer learn … --model {path}`.")
+    return describe(path)
+
+
+def load_model(path: Path) -> Model:
+    """Load a model that takes tables."""
+    about = describe_file(path).about
+    pipeline = load(path)
+    is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
+    if not is_ours or not isinstance(pipeline[0], ColumnTransformer):
+        raise WrongRequestError(
+            f"{path} is not from `mercer learn`, and knows no tables: use it in Python with mercer.load."
+        )
+    dropped = about.get("columns", {}).get("dropped", {})
+    return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dict(dropped)))
+
+
+def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a table as it is, and as the model takes it: columns by their names, in any order."""
+    table = read_table(path)
+    check_no_others(table, model.columns, model.names, path)
+    return table, prepare(table, model.columns, path)

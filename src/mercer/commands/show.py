@@ -1,0 +1,68 @@
+"""The command ``mercer show``: what is in a model file."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mercer.commands.learning import MADE_BY
+from mercer.commands.mistakes import one_line
+from mercer.commands.model import describe_file
+from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, say
+from mercer.persistence import Description
+
+EXAMPLES = """For example:
+
+\b
+  mercer show out.mercer
+  mercer show out.mercer --json
+"""
+
+
+def show(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A file of `mercer learn` or `mercer.save`.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what is in a model file: the kernel, its settings, how good it was found to be, and the versions.
+
+    The model itself is not loaded. Whoever wrote the file wrote these words too.
+    """
+    found = describe_file(model)
+    if as_json:
+        typer.echo(json.dumps(_document(found), indent=2))
+        return
+    say(f"{model}: {found.class_name}, saved {found.saved}")
+    if found.about.get("made_by") == MADE_BY:
+        say(
+            *data_sentences(found.about),
+            leaderboard_table(found.about["leaderboard"]),
+            *finding_sentences(found.about),
+            f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
+        )
+    else:
+        say(_pairs("setting", found.settings))
+        if found.about:
+            say(_pairs("about", found.about))
+    say("Made with " + ", ".join(f"{name} {number}" for name, number in found.versions.items()) + ".")
+
+
+def _document(found: Description) -> dict[str, Any]:
+    return {
+        "class": found.class_name,
+        "saved": found.saved,
+        "versions": found.versions,
+        "settings": found.settings,
+        "about": found.about,
+    }
+
+
+def _pairs(title: str, values: dict[str, Any]) -> Table:
+    table = Table(title, "value")
+    for name, value in values.items():
+        table.add_row(Text(one_line(name)), Text(one_line(value)))
+    return table

@@ -1,0 +1,77 @@
+"""The command ``mercer similar``: the rows that are nearest by the learned kernel."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mercer.commands.kernels import distances
+from mercer.commands.learning import as_json as to_json
+from mercer.commands.mistakes import one_line
+from mercer.commands.model import Model, load_model, read_rows
+from mercer.commands.tell import say
+from mercer.tables import find_ids
+from mercer.tables.pair_file import find_row
+
+EXAMPLES = """For example:
+
+\b
+  mercer similar out.mercer data.csv --query 17           rows are numbered from 0
+  mercer similar out.mercer data.csv --query ada --id name --top 3
+"""
+
+
+def similar(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `mercer learn --model`.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the columns of the training.")],
+    query: Annotated[
+        str, typer.Option(metavar="ROW", help="The row to start from: its number, from 0, or its id.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many rows to give.")] = 10,
+    ids: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column that names rows.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Give the rows of a table that are nearest to one of them, by the distance of the learned kernel."""
+    loaded = load_model(model)
+    table, rows = read_rows(loaded if ids is None else _knowing(loaded, ids), data)
+    named = None if ids is None else find_ids(table, ids, data)
+    start = find_row(query, len(table), named)
+    found = neighbours(loaded, table, rows, start, top)
+    if named is not None:
+        found.insert(1, "id", named.iloc[found["row"]].to_numpy())
+    if as_json:
+        document = {"query": start, "neighbours": found.to_dict(orient="records")}
+        typer.echo(json.dumps(to_json(document), indent=2, allow_nan=False))
+    else:
+        say(_as_table(found))
+
+
+def neighbours(model: Model, table: pd.DataFrame, rows: pd.DataFrame, start: int, top: int) -> pd.DataFrame:
+    """Return the nearest rows but the start itself: distances, and classes if the table has them."""
+    apart = distances(model.pipeline, rows, start)
+    nearest = [row for row in np.argsort(apart, kind="stable") if row != start][:top]
+    found = pd.DataFrame({"row": np.array(nearest, dtype=int), "distance": apart[nearest]})
+    target = model.about.get("target")
+    if target in table.columns:
+        found["class"] = table[target].iloc[nearest].to_numpy()
+    return found
+
+
+def _knowing(model: Model, ids: str) -> Model:
+    """Return a model that does not mind a column of ids."""
+    return model._replace(about={**model.about, "id": ids})
+
+
+def _as_table(found: pd.DataFrame) -> Table:
+    table = Table(*found.columns)
+    for line in found.to_dict(orient="records"):
+        cells = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line.values())
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
+    return table

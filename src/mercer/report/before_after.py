@@ -1,0 +1,156 @@
+"""The middle of the page: held-out rows as a usual kernel sees them, and as the learned one does."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import confusion, embedding, gram
+from .confusion import count_confusions, plot_confusion
+from .content import Omitted, Section, Subject, Table, percent
+from .embedding import plot_embedding
+from .gram import plot_gram
+from .held_out import N_NEIGHBOURS, HeldOut, measure, nearest_rows, thin_rows
+from .picture import Picture, draw_on_axes, draw_picture
+
+GRAM_ROWS = 300  # more would be smaller than a picture's dots
+MAP_ROWS = 800
+MOST_QUERIES = 6  # rows whose neighbours are shown
+MOST_LISTED = 30  # classes of the confusion matrix as a table
+
+
+def show_grams(subject: Subject) -> Section:
+    """Return the Gram matrices before and after, and what they come to in numbers."""
+    data, after = _kernel(subject)
+    few = _some(data, GRAM_ROWS, subject)
+    pictures = []
+    for when, kernel in (("Before", data.before), ("After", after)):
+        K = np.asarray(kernel(data.X[few]))
+        pictures.append(
+            draw_picture(
+                draw_on_axes(partial(plot_gram, K, None, data.y[few])),
+                gram.SIZE,
+                alt=f"The Gram matrix of {len(few)} held-out rows sorted by class, {when.lower()} learning.",
+                caption=f"{when} learning",
+            )
+        )
+    text = [
+        "How alike each held-out row is to each other, rows sorted by class: bright is alike. A kernel that "
+        "knows the classes shows bright blocks along the diagonal.",
+        "Before is the RBF kernel of the usual width on standardised features; after is the winner's.",
+        "Alignment is the cosine of the angle to the matrix that is 1 for rows of a class and 0 for others. "
+        "The centred one does not depend on a constant that is added to a kernel: it is the one to compare.",
+    ]
+    return Section("gram", "What the kernel sees", text, pictures, [_figures(data, after)])
+
+
+def show_maps(subject: Subject) -> Section:
+    """Return the kernel PCA of held-out rows before and after."""
+    data, after = _kernel(subject)
+    few = _some(data, MAP_ROWS, subject)
+    pictures = [
+        draw_map(kernel, data.X[few], data.y[few], when)
+        for when, kernel in (("Before learning", data.before), ("After learning", after))
+    ]
+    text = [
+        "Held-out rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is "
+        "alike."
+    ]
+    return Section("map", "A map of the rows", text, pictures)
+
+
+def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
+    """Return the map of rows as a picture."""
+    K = np.asarray(kernel(X))
+    coloured = "" if y is None else ", coloured by class"
+    return draw_picture(
+        draw_on_axes(lambda ax: plot_embedding(K, None, y, ax)),
+        embedding.SIZE,
+        alt=f"A map of {len(K)} rows by kernel PCA{coloured}: {caption.lower()}.",
+        caption=caption,
+    )
+
+
+def show_confusion(subject: Subject) -> Section:
+    """Return which classes are taken for which."""
+    data = _data(subject)
+    guess = data.model.predict(data.X)
+    names, counts = count_confusions(data.y, guess)
+    n_wrong = int((guess != data.y).sum())
+    picture = draw_picture(
+        draw_on_axes(lambda ax: plot_confusion(data.y, guess, ax)),
+        confusion.figure_size(len(names)),
+        alt=f"The confusion matrix of {len(guess)} held-out rows, of which {n_wrong} are predicted wrong.",
+    )
+    text = [
+        f"Of {len(guess)} held-out rows, {n_wrong} ({percent(n_wrong / len(guess))}) are predicted wrong by "
+        f"a model learned from {len(data.learned_rows)} others. The settings were chosen with all rows in "
+        "view: the error to expect is the one at the top of the page."
+    ]
+    tables = []
+    if len(names) <= MOST_LISTED:
+        rows = [[name, *map(str, line)] for name, line in zip(names, counts, strict=True)]
+        tables = [
+            Table("Rows of each true class by predicted class", ["true class", *names], rows, folded=True)
+        ]
+    return Section("confusion", "Its mistakes", text, [picture], tables)
+
+
+def show_neighbours(subject: Subject) -> Section:
+    """Return the nearest learned rows of a few held-out rows, of each class one."""
+    data, after = _kernel(subject)
+    queries = _queries(data)
+    guess = data.model.predict(data.X[queries])
+    nearest = nearest_rows(after, data.X[queries], data.X_learned, N_NEIGHBOURS)
+    rows = [
+        [
+            f"row {data.rows[i]}",
+            str(data.y[i]),
+            str(guessed),
+            *(f"row {data.learned_rows[j]}: {data.y_learned[j]}" for j in near),
+        ]
+        for i, guessed, near in zip(queries, guess, nearest, strict=True)
+    ]
+    places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
+    table = Table("Nearest rows by the kernel", ["held-out row", "class", "predicted", *places], rows)
+    text = [
+        "A few held-out rows, and the rows learned from that the kernel puts nearest to them, with their "
+        "classes. Rows count from 0."
+    ]
+    return Section("neighbours", "Nearest neighbours", text, tables=[table])
+
+
+def _queries(data: HeldOut) -> list[int]:
+    """Return a row of each class, and one that is predicted wrong if there is one."""
+    _, firsts = np.unique(data.y, return_index=True)
+    wrong = np.flatnonzero(data.model.predict(data.X) != data.y)
+    chosen = [*(int(i) for i in firsts[: MOST_QUERIES - 1]), *(int(i) for i in wrong[:1])]
+    return list(dict.fromkeys(chosen))
+
+
+def _figures(data: HeldOut, after: Any) -> Table:
+    names = (
+        "alignment with the classes",
+        "alignment, both centred",
+        f"same class among {N_NEIGHBOURS} nearest",
+    )
+    pairs = zip(names, measure(data.before, data), measure(after, data), strict=True)
+    rows = [[name, f"{first:.3f}", f"{second:.3f}"] for name, first, second in pairs]
+    return Table("The same in numbers: 1 is best", ["on held-out rows", "before", "after"], rows)
+
+
+def _some(data: HeldOut, most: int, subject: Subject) -> Any:
+    return thin_rows(data.y, np.arange(len(data.y)), most, subject.rng)
+
+
+def _data(subject: Subject) -> HeldOut:
+    if subject.held_out is None:
+        raise Omitted("there is no model learned from a part of the rows")
+    return subject.held_out
+
+
+def _kernel(subject: Subject) -> tuple[HeldOut, Any]:
+    data = _data(subject)
+    if data.after is None:
+        raise Omitted(f"the winner ({type(data.model[-1]).__name__}) has no kernel that mercer knows")
+    return data, data.after

@@ -1,0 +1,65 @@
+"""Figures as they stand in the page: drawn for light and for dark ground, and carried inside the file."""
+
+import base64
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+DPI = 150  # dots an inch; the page shows an inch as 96, or fewer on a phone
+
+# the grounds and inks are those of the page
+LIGHT = {"ground": "#ffffff", "ink": "#1c2126"}
+DARK = {"ground": "#171b20", "ink": "#dfe4ea"}
+
+
+class Picture(NamedTuple):
+    """A figure in both schemes, as data addresses, and what it shows in words."""
+
+    light: str
+    dark: str
+    alt: str
+    caption: str
+    width: int  # in the page's pixels
+    height: int
+
+
+def draw_picture(
+    draw: Callable[[Any], Any], size: tuple[float, float], *, alt: str, caption: str = ""
+) -> Picture:
+    """Let a function draw into a new figure, once on light ground and once on dark, and keep both.
+
+    The figures belong to no window system, and the user's style of matplotlib has no say.
+    """
+    light, dark = (_render(draw, size, **scheme) for scheme in (LIGHT, DARK))
+    return Picture(light, dark, alt, caption, round(96 * size[0]), round(96 * size[1]))
+
+
+def draw_on_axes(plot: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that lets `plot` draw into the only axes of a figure."""
+
+    def draw(figure: Any) -> None:
+        plot(figure.subplots())
+
+    return draw
+
+
+def _render(draw: Callable[[Any], Any], size: tuple[float, float], ground: str, ink: str) -> str:
+    import matplotlib.style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.style.context(["default", _scheme(ground, ink)]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*Glyph")  # letters that the font has not: a box is shown
+        figure = Figure(figsize=size, layout="compressed")
+        FigureCanvasAgg(figure)
+        draw(figure)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=DPI)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+def _scheme(ground: str, ink: str) -> dict[str, Any]:
+    inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+    grounds = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
+    return dict.fromkeys(inked, ink) | dict.fromkeys(grounds, ground) | {"font.size": 10.5}

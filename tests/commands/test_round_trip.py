@@ -1,0 +1,317 @@
+"""From a table to a model, and back to what it says of rows."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import pairwise_distances
+
+import mercer as library
+from commands.conftest import QUICK
+from commands.tables_at_hand import N_ROWS, make_table
+from mercer.commands import live
+from mercer.persistence import describe
+
+LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
+
+
+def numbers_by_hand(table, reference):
+    """The features of a table, from the training table's medians and categories, written out."""
+    columns = [table["weight"].fillna(reference["weight"].median()), table["days"]]
+    for colour in ("brown", "green", "red"):
+        columns.append(table["colour"] == colour)
+    columns.append(table["colour"].isna())
+    return np.column_stack(columns).astype(float)
+
+
+def scaled_by_hand(table, reference):
+    Z = numbers_by_hand(reference, reference)
+    return (numbers_by_hand(table, reference) - Z.mean(axis=0)) / Z.std(axis=0)
+
+
+def test_learn_says_what_it_did_with_the_table(mercer):
+    result = mercer(*LEARN, "--model", "out.mercer")
+    assert result.exit_code == 0
+    for words in (
+        f"data.csv: {N_ROWS} rows of 2 classes",
+        "2 numbers and 1 category a row, 6 features",
+        "Categories are one-hot: colour.",
+        "2 cells are empty: numbers get the median",
+        "Left out: 'name', because each row has its own text",
+        "Left out: 'planet', because it has a single value.",
+        "│ stump ",
+        "Expected error on new rows",
+        "The model is in out.mercer",
+    ):
+        assert words in result.stdout
+    assert "linear: " in result.stderr  # the progress
+    assert sorted(path.name for path in Path().iterdir()) == ["data.csv", "out.mercer", "pairs.csv"]
+
+
+def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
+    document = json.loads(mercer(*LEARN, "--json", "--model", "out.mercer").stdout)
+    files = document.pop("files")
+    assert files == {"model": "out.mercer", "report": None}
+    assert document == describe("out.mercer").about
+    assert document["winner"] == document["leaderboard"][0]["candidate"] or document["winner"] in QUICK[3]
+    assert {line["candidate"] for line in document["leaderboard"]} == {"linear", "stump"}
+    shown = json.loads(mercer("show", "out.mercer", "--json").stdout)
+    assert shown["about"] == document
+    assert shown["versions"]["mercer"] == library.__version__
+
+
+def test_the_saved_model_encodes_tables_as_written_out_by_hand(models):
+    table, new = make_table(), make_table(seed=5, n_rows=30)
+    model = library.load(models / "out.mercer")
+    new["colour"] = new["colour"].astype(object)
+    features = model[:-1].transform(new[["weight", "days", "colour"]])
+    assert_allclose(features, scaled_by_hand(new, table), atol=1e-12)
+
+
+def test_predictions_are_those_of_the_pipeline_in_any_order_of_columns(mercer, models):
+    new = make_table(seed=5, n_rows=30)
+    model = library.load(models / "out.mercer")
+    expected = model.predict(new), model.decision_function(new)
+    new[["days", "colour", "weight"]].to_csv("new.csv", index=False)
+    printed = mercer("predict", models / "out.mercer", "new.csv")
+    assert printed.exit_code == 0
+    found = pd.read_csv(io.StringIO(printed.stdout))
+    assert list(found.columns) == ["row", "prediction", "decision"]
+    assert (found["prediction"] == expected[0]).all()
+    assert_allclose(found["decision"], expected[1], rtol=1e-12)
+    assert (found["prediction"] == np.where(found["decision"] > 0, "ripe", "raw")).all()
+    written = mercer("predict", models / "out.mercer", "new.csv", "-o", "p.csv")
+    assert (written.stdout, Path("p.csv").read_text()) == ("", printed.stdout)
+    document = json.loads(mercer("predict", models / "out.mercer", "new.csv", "--json").stdout)
+    assert document["classes"] == ["raw", "ripe"]
+    assert document["predictions"] == found.to_dict(orient="records")
+
+
+def test_predict_takes_the_training_table_with_its_classes_and_ids(mercer, models):
+    found = pd.read_csv(io.StringIO(mercer("predict", models / "out.mercer", "data.csv").stdout))
+    assert list(found["id"]) == list(make_table()["name"])
+    assert (found["prediction"] == make_table()["state"]).mean() > 0.8
+
+
+def test_categories_and_gaps_that_training_did_not_know_are_no_mistake(mercer, models):
+    Path("new.csv").write_text("weight,days,colour\n,,\n1.5,,blue\n")
+    assert mercer("predict", models / "out.mercer", "new.csv").exit_code == 0
+
+
+def test_many_classes_have_a_decision_value_each(mercer):
+    table = make_table(n_rows=90)
+    table["state"] = np.array(["3", "1", "2"])[np.arange(90) % 3]
+    table["weight"] = table["state"].astype(float) * 5 + np.arange(90) / 90
+    table.to_csv("three.csv", index=False)
+    for candidate in ("linear", "stump", "RBF-SVM"):
+        options = ("--candidates", candidate, "--budget", "5", "--jobs", "1", "--model", "three.mercer")
+        assert mercer("learn", "three.csv", "--target", "state", *options).exit_code == 0
+        found = pd.read_csv(io.StringIO(mercer("predict", "three.mercer", "three.csv").stdout))
+        values = found[["decision 1", "decision 2", "decision 3"]].to_numpy()
+        assert (values.argmax(axis=1) + 1 == found["prediction"]).mean() > 0.95
+        assert (found["prediction"] == table["state"].astype(int)).all()
+
+
+def test_rows_without_a_class_and_those_of_a_second_file_are_unlabelled(mercer):
+    table = make_table()
+    table.loc[[3, 8], "state"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    make_table(seed=7, n_rows=20).drop(columns="state").to_csv("more.csv", index=False)
+    result = mercer("learn", "gaps.csv", "--target", "state", "--unlabelled", "more.csv", *QUICK, "--json")
+    document = json.loads(result.stdout)
+    assert (document["rows"], document["unlabelled_rows"]) == (N_ROWS - 2, 22)
+    # the medians are those of all rows: nothing of the classes is in them
+    assert document["missing_cells"] == 4
+
+
+def test_similar_rows_are_the_nearest_by_the_kernel(mercer):
+    options = ("--candidates", "linear", "--budget", "5", "--jobs", "1", "--model", "linear.mercer")
+    assert mercer("learn", "data.csv", "--target", "state", *options).exit_code == 0
+    result = mercer("similar", "linear.mercer", "data.csv", "--query", "17", "--top", "4", "--json")
+    found = json.loads(result.stdout)
+    table = make_table()
+    Z = scaled_by_hand(table, table)  # the linear kernel's distance is Euclid's
+    apart = pairwise_distances(Z[17:18], Z)[0]
+    expected = np.argsort(apart)[1:5]
+    assert [line["row"] for line in found["neighbours"]] == list(expected)
+    assert_allclose([line["distance"] for line in found["neighbours"]], apart[expected], rtol=1e-6)
+    assert [line["class"] for line in found["neighbours"]] == list(table["state"][expected])
+    by_name = ("--query", "apple 17", "--id", "name", "--top", "4", "--json")
+    named = json.loads(mercer("similar", "linear.mercer", "data.csv", *by_name).stdout)
+    assert [line["id"] for line in named["neighbours"]] == [f"apple {row}" for row in expected]
+    shown = mercer("similar", "linear.mercer", "data.csv", "--query", "17", "--top", "4").stdout
+    assert f"│ {expected[0]} " in shown
+
+
+def test_similar_gives_no_more_rows_than_there_are(mercer, models):
+    found = json.loads(
+        mercer("similar", models / "out.mercer", "data.csv", "--query", "0", "--top", "999", "--json").stdout
+    )
+    assert sorted(line["row"] for line in found["neighbours"]) == list(range(1, N_ROWS))
+
+
+def test_pairs_alone_teach_a_distance(mercer, models):
+    about = describe(models / "pairs.mercer").about
+    assert about["classes"] is None
+    assert about["auc"] > 0.6
+    found = json.loads(
+        mercer("similar", models / "pairs.mercer", "data.csv", "--query", "0", "--top", "5", "--json").stdout
+        if False
+        else mercer_without_state(mercer, models)
+    )
+    assert len(found["neighbours"]) == 5
+
+
+def mercer_without_state(mercer, models):
+    make_table().drop(columns="state").to_csv("stateless.csv", index=False)
+    result = mercer(
+        "similar", models / "pairs.mercer", "stateless.csv", "--query", "0", "--top", "5", "--json"
+    )
+    return result.stdout
+
+
+def test_show_says_the_same_as_learn_and_the_versions(mercer, models):
+    result = mercer("show", models / "out.mercer")
+    assert result.exit_code == 0
+    assert "Expected error on new rows" in result.stdout
+    assert f"mercer {library.__version__}, scikit-learn" in result.stdout
+    assert "AUC" in mercer("show", models / "pairs.mercer").stdout
+
+
+def test_show_knows_models_that_were_saved_in_python(mercer):
+    library.save(library.StumpSVC(C=0.125), "stump.mercer", about={"by": "\x1b[31mme"})
+    result = mercer("show", "stump.mercer")
+    assert result.exit_code == 0
+    assert "0.125" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_without_a_file_it_learns_the_embedded_set(mercer):
+    document = json.loads(mercer("learn", *QUICK, "--json").stdout)
+    assert (document["rows"], document["features"]) == (569, 30)
+    assert document["classes"] == {"benign": 357, "malignant": 212}
+    assert document["error"] < 0.1
+
+
+def test_the_same_seed_gives_the_same_model(mercer):
+    first, second = (json.loads(mercer(*LEARN, "--seed", "3", "--json").stdout) for _ in range(2))
+    for document in (first, second):
+        document.pop("seconds")
+        for line in document["leaderboard"]:
+            line.pop("fit_seconds"), line.pop("predict_seconds")
+    assert sorted(first["leaderboard"], key=str) == sorted(second["leaderboard"], key=str)
+    assert (first["error"], first["winner"]) == (second["error"], second["winner"])
+
+
+def interrupted_after(n_reports):
+    """Return a callback's method that sends Ctrl-C after so many reports."""
+    reports = []
+    original = live.Watcher.on_fit_task_end
+
+    def on_fit_task_end(self, estimator, context, **more):
+        if context.task_name == "candidate":
+            reports.append(1)
+            if len(reports) > n_reports:
+                raise KeyboardInterrupt
+        return original(self, estimator, context, **more)
+
+    return on_fit_task_end
+
+
+def test_ctrl_c_saves_the_best_so_far_and_the_exit_code_says_so(mercer, monkeypatch):
+    monkeypatch.setattr(live.Watcher, "on_fit_task_end", interrupted_after(2))
+    result = mercer(*LEARN, "--model", "out.mercer")
+    assert result.exit_code == 130
+    assert "did not run to its end: you interrupted it" in result.stdout
+    assert mercer("predict", "out.mercer", "data.csv").exit_code == 0
+
+
+def test_ctrl_c_before_anything_is_done_leaves_nothing(mercer, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.commands.learn.warm_up", interrupt)
+    result = mercer(*LEARN, "--model", "out.mercer")
+    assert (result.exit_code, result.stdout, Path("out.mercer").exists()) == (130, "", False)
+
+
+def test_a_report_that_fails_leaves_the_model_and_no_half_a_report(mercer, monkeypatch):
+    def half_a_report(path, search, X, y, *, feature_names, about):
+        Path(path).write_text("<html>")
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("mercer.report.write_report", half_a_report, raising=False)
+    result = mercer(*LEARN, "--model", "out.mercer", "--report", "report.html")
+    assert result.exit_code == 1
+    assert "no ink" in result.stderr
+    assert sorted(path.name for path in Path().iterdir()) == ["data.csv", "out.mercer", "pairs.csv"]
+
+
+def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monkeypatch):
+    given = {}
+
+    def write_report(path, search, X, y, *, feature_names, about):
+        given.update(X=X, y=y, names=feature_names, about=about, error=search.error_)
+        Path(path).write_text("a page", encoding="utf-8")
+
+    monkeypatch.setattr("mercer.report.write_report", write_report, raising=False)
+    result = mercer(*LEARN, "--report", "report.html")
+    assert result.exit_code == 0
+    assert Path("report.html").read_text() == "a page"
+    assert "A page to look at is in report.html." in result.stdout
+    assert given["names"] == ["weight", "days", "colour_brown", "colour_green", "colour_red", "colour_nan"]
+    assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
+    assert list(given["y"]) == list(make_table()["state"])
+    assert given["about"]["error"] == given["error"]
+
+
+@pytest.mark.parametrize("command", ["learn", "predict", "show", "similar"])
+def test_help_has_examples_each_on_its_line(mercer, command):
+    result = mercer(command, "--help")
+    assert result.exit_code == 0
+    assert f"\n    mercer {command} " in result.stdout or f"\n  mercer {command} " in result.stdout
+    assert "--json" in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_a_real_run_round_trips_and_ctrl_c_keeps_the_best(tmp_path):
+    make_table().to_csv(tmp_path / "data.csv", index=False)
+    start = [sys.executable, "-m", "mercer.cli"]
+
+    def run(*arguments):
+        return subprocess.run([*start, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    # Ctrl-C as soon as a candidate is told; a budget so long that it cannot be over by itself
+    command = [*start, "learn", "data.csv", "--target", "state", "--budget", "10000", "--jobs", "1"]
+    with subprocess.Popen(
+        [*command, "--model", "out.mercer"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        told = process.stderr.readline()
+        while told and "after 1 fold" not in told:
+            told = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    if process.returncode != 0:  # unless it was over before the signal came
+        assert process.returncode == 130
+        assert "you interrupted it" in out
+    shown = run("show", "out.mercer", "--json")
+    assert json.loads(shown.stdout)["about"]["rows"] == N_ROWS
+    assert run("predict", "out.mercer", "data.csv", "-o", "p.csv").returncode == 0
+    assert len(pd.read_csv(tmp_path / "p.csv")) == N_ROWS
+    assert run("show", "nothing").returncode == 2
+    assert "Traceback" in run("show", "nothing", "--debug").stderr
+    assert time.monotonic() > 0

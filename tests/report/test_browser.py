@@ -1,0 +1,93 @@
+"""The report in a real browser: nothing is missing, nothing is logged, markup in names is text."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from mercer import KernelSearchCV, StumpSVC
+from mercer.report import write_report
+from report.browser import Browser, find_browser
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = find_browser()
+    if program is None:
+        pytest.skip("there is no chromium to look at the report with: apt-get install chromium")
+    opened = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    X, y = load_iris(return_X_y=True)
+    labels = np.array([SCRIPT, "<img src=nowhere.png>", "plain $x_1$ " + "long" * 30])[y]
+    search = KernelSearchCV({"stump": StumpSVC(), "<h1>": StumpSVC(C=10.0)}, cv=2, random_state=0)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(path, search.fit(X, labels), X, labels, feature_names=["<b>a</b>", "b", "c", "d"])
+    return path
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
+    browser.open(path, width=width, dark=dark)
+    assert not browser.complaints
+    assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
+    widths = browser.ask("[...document.images].map(image => image.naturalWidth)")
+    assert len(widths) == 9
+    assert min(widths) > 100
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    scheme = "[...document.images].every(i => (i.currentSrc === i.src) !== %s)" % str(dark).lower()
+    assert browser.ask(scheme)
+
+
+def test_markup_in_names_is_text(browser, path):
+    browser.open(path)
+    assert browser.ask("document.scripts.length") == 0
+    assert browser.ask("document.querySelectorAll('h1').length") == 1
+    assert SCRIPT in browser.ask("document.body.innerText")
+    cells = browser.ask("[...document.querySelectorAll('td, th')].map(cell => cell.textContent)")
+    assert SCRIPT in cells
+    assert "<h1>" in cells
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_stands_out_from_its_ground(browser, path, dark):
+    browser.open(path, dark=dark)
+    for selector in ("p", "caption", "thead th", "a", "tr.best td", "pre", "summary"):
+        ink, ground = browser.ask(COLOURS % selector)
+        assert contrast(ink, ground) >= 4.5, selector  # what WCAG asks for
+
+
+COLOURS = """(() => {
+    let element = document.querySelector('section %s') || document.querySelector('%s'.split(' ')[0]);
+    const ink = getComputedStyle(element).color;
+    let ground = 'rgba(0, 0, 0, 0)';
+    for (; ground === 'rgba(0, 0, 0, 0)'; element = element.parentElement)
+        ground = getComputedStyle(element).backgroundColor;
+    return [ink, ground].map(colour => colour.match(/[\\d.]+/g).slice(0, 3).map(Number));
+})()""".replace("'%s'.split", "'p'.split")
+
+
+def contrast(first, second):
+    """The ratio of luminances as WCAG 2 defines it."""
+
+    def luminance(rgb):
+        c = np.array(rgb) / 255.0
+        return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_page_is_complete_without_scripts_and_links_lead_to_its_parts(browser, path):
+    browser.open(path)
+    missing = "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
+    assert browser.ask(missing) == 0

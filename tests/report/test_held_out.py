@@ -1,0 +1,149 @@
+"""What the report shows of held-out rows was not learned from them, and is counted right."""
+
+import numpy as np
+import pytest
+from numpy.random import RandomState
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpSVC
+from mercer.kernels import Perceptron, Rescaled, Stump
+from mercer.report import held_out
+from mercer.report.held_out import hold_out, measure, nearest_rows, split_rows, thin_rows
+from mercer.search.evaluation import Rows
+
+KINDS = {
+    "svc": SVC(gamma=0.1),
+    "boosted": KernelSVC(BoostedKernel(n_rounds=3), relative_C=True),
+    "stump": StumpSVC(),
+    "perceptron": PerceptronSVC(),
+}
+
+
+def searched(name, X, y):
+    return KernelSearchCV({name: KINDS[name]}, cv=2, random_state=0).fit(X, y)
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return Rows(X, y, None)
+
+
+def test_a_split_has_every_row_once_and_three_tenths_of_each_class_held_out(rng):
+    y = rng.permutation(np.repeat(["a", "b", "c"], [100, 50, 10]))
+    learned, others = split_rows(y, np.arange(160), RandomState(0))
+    assert sorted([*learned, *others]) == list(range(160))
+    assert [int((y[others] == name).sum()) for name in "abc"] == [30, 15, 3]
+
+
+def test_a_class_of_one_row_is_learned_from_and_one_of_two_is_in_both_parts():
+    y = np.array(["a", "b", "b", *"cccc"])
+    learned, others = split_rows(y, np.arange(7), RandomState(0))
+    assert set(y[learned]) == {"a", "b", "c"}
+    assert set(y[others]) == {"b", "c"}
+
+
+def test_thinned_rows_keep_the_shares_of_the_classes_and_small_classes(rng):
+    y = rng.permutation(np.repeat([0, 1, 2], [900, 95, 5]))
+    some = thin_rows(y, np.arange(1000), 100, RandomState(0))
+    assert len(set(some)) == len(some)
+    assert list(np.bincount(y[some])) == [90, 10, 2]
+    assert_array_equal(thin_rows(y, np.arange(1000), 1000, RandomState(0)), np.arange(1000))
+
+
+def test_no_more_rows_are_looked_at_than_said(iris, monkeypatch):
+    monkeypatch.setattr(held_out, "MOST_ROWS", 60)
+    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    assert len(data.learned_rows) + len(data.rows) == 60
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_model_and_its_kernel_are_learned_from_the_other_rows_alone(iris, name):
+    search = searched(name, iris.X, iris.y)
+    data = hold_out(search, iris, RandomState(0))
+    assert not set(data.rows) & set(data.learned_rows)
+    assert_array_equal(data.X, iris.X[data.rows])
+    assert_array_equal(data.y_learned, iris.y[data.learned_rows])
+    X = iris.X.copy()
+    X[data.rows] += 100.0  # what was held out may be anything
+    again = hold_out(search, Rows(X, iris.y, None), RandomState(0))
+    assert_array_equal(again.model.decision_function(iris.X), data.model.decision_function(iris.X))
+    if name in ("svc", "boosted"):
+        assert_array_equal(again.after(iris.X), data.after(iris.X))
+    expected = RBF(np.sqrt(4 / 2))(StandardScaler().fit(iris.X[data.learned_rows]).transform(data.X))
+    assert_allclose(data.before(data.X), expected)
+
+
+def test_the_kernel_before_has_the_usual_width(iris):
+    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    Z = data.model[0].transform(data.X)
+    assert_allclose(data.before(data.X), rbf_kernel(Z, gamma=1 / 4))  # gamma="scale" on standardised columns
+
+
+@pytest.mark.parametrize(("name", "kind"), [("stump", Stump), ("perceptron", Perceptron)])
+def test_distance_kernels_are_shown_positive_semi_definite(iris, name, kind):
+    data = hold_out(searched(name, iris.X, iris.y), iris, RandomState(0))
+    assert isinstance(data.after, Rescaled)
+    assert isinstance(data.after.base, kind)
+    values = np.linalg.eigvalsh(data.after(data.X))
+    assert values.min() > -1e-9 * values.max()
+
+
+def test_unlabelled_rows_take_part_as_they_did_in_the_search(iris):
+    more = iris.X + 50.0
+    data = hold_out(searched("svc", iris.X, iris.y), Rows(iris.X, iris.y, more), RandomState(0))
+    assert_allclose(data.model[0].mean_, np.vstack([iris.X[data.learned_rows], more]).mean(axis=0))
+
+
+def test_rows_without_a_second_of_their_class_cannot_be_held_out(iris):
+    search = searched("svc", iris.X, iris.y)
+    with pytest.raises(ValueError, match="single row"):
+        hold_out(search, Rows(iris.X[:4], np.arange(4), None), RandomState(0))
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Stump(3.0)])
+def test_the_nearest_rows_are_those_of_least_distance_in_feature_space(kernel, rng):
+    X, others = rng.normal(size=(6, 2)), rng.normal(size=(20, 2))
+    for x, found in zip(X, nearest_rows(kernel, X, others, 4), strict=True):
+        both = [kernel(np.vstack([x, z])) for z in others]
+        distances = [K[0, 0] - 2 * K[0, 1] + K[1, 1] for K in both]
+        assert list(found) == list(np.argsort(distances)[:4])
+
+
+def test_nearest_rows_of_a_kernel_that_is_not_constant_on_its_diagonal_take_lengths_into_account():
+    kernel = Rescaled(RBF() * 1.0, np.zeros(1), np.ones(1))
+    assert nearest_rows(kernel, np.array([[0.0]]), np.array([[2.0], [1.0]]), 1)[0, 0] == 1
+    from sklearn.gaussian_process.kernels import DotProduct
+
+    far, near = [10.0], [1.0]  # far has the larger inner product with 2, near the smaller distance
+    assert nearest_rows(DotProduct(0.0), np.array([[2.0]]), np.array([far, near]), 1)[0, 0] == 1
+
+
+def test_a_kernel_that_is_the_ideal_one_gets_full_marks(iris):
+    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    codes = np.eye(3)
+    coded = data._replace(X=codes[data.y], X_learned=codes[data.y_learned])
+    assert_allclose(measure(RBF(1e-3), coded), 1.0)
+
+
+def test_the_figures_are_what_they_are_called(iris):
+    data = hold_out(searched("boosted", iris.X, iris.y), iris, RandomState(0))
+    K, Y = data.after(data.X), (data.y[:, None] == data.y).astype(float)
+    n = len(K)
+    H = np.eye(n) - 1.0 / n
+
+    def cosine(A, B):
+        return (A * B).sum() / np.sqrt((A * A).sum() * (B * B).sum())
+
+    figures = measure(data.after, data)
+    assert_allclose(figures[:2], [cosine(K, Y), cosine(H @ K @ H, H @ Y @ H)])
+    near = nearest_rows(data.after, data.X, data.X_learned, 5)
+    expected = np.mean(
+        [[data.y_learned[j] == label for j in js] for label, js in zip(data.y, near, strict=True)]
+    )
+    assert figures.neighbours_alike == pytest.approx(expected)
