@@ -1,6 +1,6 @@
 """A thousand kernels at a thousand rows: Superkernel beside MKLpy's EasyMKL on the same kernels.
 
-EasyMKL is optional, and GPL (mercer itself never imports it): ``pip install MKLpy``, which brings torch along.
+EasyMKL is optional, and GPL (mercer itself never imports it): ``pip install MKLpy`` (it brings torch along).
 It needs 8 GB for the Gram matrices. Without it there is a message in its place.
 """
 

@@ -3,9 +3,9 @@ Which features count
 ====================
 
 A kernel for each feature and each of four widths, a thousand kernels in all, of which forty look at something
-that has to do with the classes. `Superkernel` weighs them. Its ℓ2 penalty sets no weight to zero, but the
-features that count stand out, more so if the kernel is to be like the ideal one (``quality="alignment"``) than
-if an SVM with it is to have a small risk.
+that has to do with the classes. `Superkernel` weighs them. For the risk no weight comes out zero, but the
+features that count stand out, more so if the kernel is to be like the ideal one (``quality="alignment"``)
+than if an SVM with it is to have a small risk.
 """
 
 from pathlib import Path
@@ -32,8 +32,8 @@ y = score + 0.5 * rng.normal(size=len(X)) > 0
 # %%
 # Learn
 # -----
-# Two kernels. A weight says little by itself, because wide kernels are nearly constant: what counts is how much
-# of the spread of the rows, in the feature space of the learned kernel, each term makes.
+# Two kernels. A weight says little by itself, because wide kernels are nearly constant: what counts is how
+# much of the spread of the rows, in the feature space of the learned kernel, each term makes.
 
 
 def spread_of(kernel, x):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +26,7 @@ LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
 def numbers_by_hand(table, reference):
     """The features of a table, from the training table's medians and categories, written out."""
     columns = [table["weight"].fillna(reference["weight"].median()), table["days"]]
-    for colour in ("brown", "green", "red"):
-        columns.append(table["colour"] == colour)
+    columns += [table["colour"] == colour for colour in ("brown", "green", "red")]
     columns.append(table["colour"].isna())
     return np.column_stack(columns).astype(float)
 
@@ -62,8 +60,10 @@ def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
     files = document.pop("files")
     assert files == {"model": "out.mercer", "report": None}
     assert document == describe("out.mercer").about
-    assert document["winner"] == document["leaderboard"][0]["candidate"] or document["winner"] in QUICK[3]
-    assert {line["candidate"] for line in document["leaderboard"]} == {"linear", "stump"}
+    assert {document["winner"]} | {line["candidate"] for line in document["leaderboard"]} == {
+        "linear",
+        "stump",
+    }
     shown = json.loads(mercer("show", "out.mercer", "--json").stdout)
     assert shown["about"] == document
     assert shown["versions"]["mercer"] == library.__version__
@@ -162,21 +162,28 @@ def test_similar_gives_no_more_rows_than_there_are(mercer, models):
 def test_pairs_alone_teach_a_distance(mercer, models):
     about = describe(models / "pairs.mercer").about
     assert about["classes"] is None
-    assert about["auc"] > 0.6
-    found = json.loads(
-        mercer("similar", models / "pairs.mercer", "data.csv", "--query", "0", "--top", "5", "--json").stdout
-        if False
-        else mercer_without_state(mercer, models)
-    )
-    assert len(found["neighbours"]) == 5
+    assert about["auc"] > 0.6  # a coin has 0.5
+    table = make_table()
+    table.drop(columns="state").to_csv("stateless.csv", index=False)
+    rows = []
+    for query in range(0, N_ROWS, 6):
+        options = ("--query", query, "--top", "5", "--json")
+        found = json.loads(mercer("similar", models / "pairs.mercer", "stateless.csv", *options).stdout)
+        rows.append([line["row"] for line in found["neighbours"]])
+    states = table["state"].to_numpy()
+    assert (states[np.array(rows)] == states[::6][:, None]).mean() > 0.7
 
 
-def mercer_without_state(mercer, models):
-    make_table().drop(columns="state").to_csv("stateless.csv", index=False)
-    result = mercer(
-        "similar", models / "pairs.mercer", "stateless.csv", "--query", "0", "--top", "5", "--json"
-    )
-    return result.stdout
+def test_pairs_may_name_rows_by_their_ids(mercer):
+    pairs = pd.read_csv("pairs.csv")
+    pairs[["first", "second"]] = "apple " + pairs[["first", "second"]].astype(str)
+    pairs["similar"] = pairs["similar"].map({1: "similar", 0: "dissimilar"})
+    pairs.to_csv("named.csv", index=False)
+    quick = ("--drop", "state", "--candidates", "plain", "--budget", "5", "--jobs", "1", "--json")
+    by_number = json.loads(mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout)
+    by_name = json.loads(mercer("learn", "data.csv", "--pairs", "named.csv", "--id", "name", *quick).stdout)
+    assert by_number["pairs"] == by_name["pairs"]
+    assert by_number["auc"] == by_name["auc"]
 
 
 def test_show_says_the_same_as_learn_and_the_versions(mercer, models):
@@ -245,11 +252,10 @@ def test_ctrl_c_before_anything_is_done_leaves_nothing(mercer, monkeypatch):
 
 
 def test_a_report_that_fails_leaves_the_model_and_no_half_a_report(mercer, monkeypatch):
-    def half_a_report(path, search, X, y, *, feature_names, about):
-        Path(path).write_text("<html>")
+    def fail(path, content):
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("mercer.report.write_report", half_a_report, raising=False)
+    monkeypatch.setattr("mercer.report.page.replace_file", fail)
     result = mercer(*LEARN, "--model", "out.mercer", "--report", "report.html")
     assert result.exit_code == 1
     assert "no ink" in result.stderr
@@ -259,11 +265,11 @@ def test_a_report_that_fails_leaves_the_model_and_no_half_a_report(mercer, monke
 def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monkeypatch):
     given = {}
 
-    def write_report(path, search, X, y, *, feature_names, about):
-        given.update(X=X, y=y, names=feature_names, about=about, error=search.error_)
+    def write_report(path, search, X, y, *, feature_names, about, **more):
+        given.update(X=X, y=y, names=feature_names, about=about, **more)
         Path(path).write_text("a page", encoding="utf-8")
 
-    monkeypatch.setattr("mercer.report.write_report", write_report, raising=False)
+    monkeypatch.setattr("mercer.report.write_report", write_report)
     result = mercer(*LEARN, "--report", "report.html")
     assert result.exit_code == 0
     assert Path("report.html").read_text() == "a page"
@@ -271,7 +277,16 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     assert given["names"] == ["weight", "days", "colour_brown", "colour_green", "colour_red", "colour_nan"]
     assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
     assert list(given["y"]) == list(make_table()["state"])
-    assert given["about"]["error"] == given["error"]
+    assert (given["pairs"], given["unlabelled"]) == (None, None)
+    assert "Categories are one-hot: colour." in given["about"]["data"]
+
+
+def test_a_model_and_a_page_come_of_one_command(mercer):
+    result = mercer(*LEARN, "--model", "out.mercer", "--report", "report.html")
+    assert result.exit_code == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "colour_green" in page or "stump" in page
 
 
 @pytest.mark.parametrize("command", ["learn", "predict", "show", "similar"])
@@ -283,35 +298,32 @@ def test_help_has_examples_each_on_its_line(mercer, command):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_a_real_run_round_trips_and_ctrl_c_keeps_the_best(tmp_path):
+def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
     make_table().to_csv(tmp_path / "data.csv", index=False)
-    start = [sys.executable, "-m", "mercer.cli"]
-
-    def run(*arguments):
-        return subprocess.run([*start, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    # Ctrl-C as soon as a candidate is told; a budget so long that it cannot be over by itself
-    command = [*start, "learn", "data.csv", "--target", "state", "--budget", "10000", "--jobs", "1"]
+    mercer = [sys.executable, "-m", "mercer.cli"]
+    # a budget that is never over: Ctrl-C comes as soon as a candidate is told
+    learn = [
+        "learn",
+        "data.csv",
+        "--target",
+        "state",
+        "--budget",
+        "10000",
+        "--jobs",
+        "1",
+        "--model",
+        "out.mercer",
+    ]
     with subprocess.Popen(
-        [*command, "--model", "out.mercer"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        mercer + learn, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        told = process.stderr.readline()
-        while told and "after 1 fold" not in told:
-            told = process.stderr.readline()
+        while "after 1 fold" not in (process.stderr.readline() or "after 1 fold"):
+            pass
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
-    if process.returncode != 0:  # unless it was over before the signal came
-        assert process.returncode == 130
-        assert "you interrupted it" in out
-    shown = run("show", "out.mercer", "--json")
-    assert json.loads(shown.stdout)["about"]["rows"] == N_ROWS
-    assert run("predict", "out.mercer", "data.csv", "-o", "p.csv").returncode == 0
-    assert len(pd.read_csv(tmp_path / "p.csv")) == N_ROWS
-    assert run("show", "nothing").returncode == 2
-    assert "Traceback" in run("show", "nothing", "--debug").stderr
-    assert time.monotonic() > 0
+    assert process.returncode == 130
+    assert "you interrupted it" in out
+    predict = [*mercer, "predict", "out.mercer", "data.csv"]
+    found = subprocess.run(predict, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert len(found.splitlines()) == 1 + N_ROWS

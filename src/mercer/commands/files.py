@@ -1,7 +1,7 @@
 """Files that commands write: checked before the work, written whole or not at all."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from mercer.commands.mistakes import WrongRequestError
@@ -38,11 +38,3 @@ def _check_output(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file aside, then give it its name."""
     replace_file(path, text.encode("utf-8"))
-
-
-def write_with(write: Callable[[Path], None], path: Path) -> None:
-    """Let a function write a file into a folder of its own, then put the file into its place."""
-    with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder) / path.name
-        write(aside)
-        replace_file(path, aside.read_bytes())

@@ -1,7 +1,9 @@
 """The command ``mercer learn``: from a table to the kernel that it needs."""
 
 import json
-from functools import partial
+import shlex
+import sys
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +12,7 @@ import joblib
 import typer
 from rich.console import Console
 
-from mercer.commands.files import check_outputs, write_with
+from mercer.commands.files import check_outputs
 from mercer.commands.learning import Learned, Options, check_options, learn_task
 from mercer.commands.live import Watcher
 from mercer.commands.mistakes import INTERRUPTED, WrongRequestError
@@ -89,7 +91,7 @@ def learn(
     if model is not None:
         save(learned.model, model, about=learned.about)
     if report is not None:
-        write_with(partial(_write_report, task=task, learned=learned), report)
+        _write_report(report, task, learned)
     files = {
         "model": None if model is None else str(model),
         "report": None if report is None else str(report),
@@ -113,11 +115,24 @@ def run(task: Task, options: Options) -> Learned:
         return learn_task(task, options, [watcher])
 
 
-def _write_report(path: Path, *, task: Task, learned: Learned) -> None:
+def _write_report(path: Path, task: Task, learned: Learned) -> None:
+    """Write the page. It is written aside and then renamed."""
     from mercer.report import write_report  # it takes a second
 
-    features = list(task.encoder.get_feature_names_out())
-    write_report(path, learned.search, task.X, task.y, feature_names=features, about=learned.about)
+    write_report(
+        path,
+        learned.search,
+        task.X,
+        task.y,
+        pairs=task.pairs,
+        unlabelled=task.unlabelled,
+        feature_names=list(task.encoder.get_feature_names_out()),
+        about={
+            "command": shlex.join(["mercer", *sys.argv[1:]]),
+            "data": " ".join(data_sentences(learned.about)),
+            "date": datetime.now(UTC).date().isoformat(),
+        },
+    )
 
 
 def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool) -> None:

@@ -15,12 +15,16 @@ WORTH_SAYING = 5.0  # seconds
 
 
 def warm_up(task: Task, options: Options, console: Console) -> None:
-    """Run the candidates on a few made-up rows, which compiles what they need, once on a machine."""
+    """Run the candidates on a few made-up rows, which compiles what they need, once on a machine.
+
+    It is done in this process first, which leaves what it compiled to the others; then these are started.
+    """
     start = time.monotonic()
     with console.status("getting ready (the first time, this compiles for a minute)"):
-        search = _search_made_up_rows(task, options)
-    if search.stopped_ == "interrupt":
-        raise KeyboardInterrupt
+        for n_jobs in sorted({1, options.n_jobs}):
+            search = _search_made_up_rows(task, options, n_jobs)
+            if search.stopped_ == "interrupt":
+                raise KeyboardInterrupt
     seconds = time.monotonic() - start
     if seconds > WORTH_SAYING:
         console.print(
@@ -28,12 +32,12 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
         )
 
 
-def _search_made_up_rows(task: Task, options: Options) -> KernelSearchCV:
+def _search_made_up_rows(task: Task, options: Options, n_jobs: int) -> KernelSearchCV:
     from_pairs = task.pairs is not None
     found = candidates_by_name(from_pairs=from_pairs, n_rows=len(task.X), n_features=3)
     chosen = {name: found[name] for name in options.candidates or found}
     n_classes = 2 if task.y is None else min(3, len(np.unique(task.y)))  # three are as many
     y = np.arange(N_ROWS) % n_classes
     X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 3.0 * np.eye(3)[y]
-    search = KernelSearchCV(chosen, cv=2, random_state=0)
+    search = KernelSearchCV(chosen, cv=2, n_jobs=n_jobs, random_state=0)
     return search.fit(X, pairs=Pairs.from_labels(y)) if from_pairs else search.fit(X, y)

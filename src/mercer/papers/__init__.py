@@ -7,6 +7,7 @@ from . import (
     cks02_digits,
     cks02_synthetic,
     cks02_usps,
+    hbw06_uci,
     kt03_classification,
     kt03_clustering,
     ll05,
@@ -25,6 +26,7 @@ _ITEMS: tuple[Table | Figure, ...] = (
     kt03_clustering.TABLE,
     kt03_clustering.FIGURE,
     *osw02.TABLES,
+    hbw06_uci.TABLE,
 )
 CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in _ITEMS}
 

@@ -24,7 +24,7 @@ def summarize(subject: Subject) -> list[str]:
         f"The best kernel is {search.best_name_}.",
         f"The error to expect on new rows is {percent(search.error_)} "
         f"± {percent(search.std_error_)} (one standard error): it includes the choice among all candidates.",
-        _compare(search),
+        compare_with_reference(search),
     ]
 
 
@@ -53,7 +53,7 @@ def rank_candidates(subject: Subject) -> Section:
     return Section("leaderboard", "Which kernel?", text, [picture], [_table(search, leaderboard)])
 
 
-def _compare(search: Any) -> str:
+def compare_with_reference(search: Any) -> str:
     """Return a sentence on the winner and the reference."""
     leaderboard, winner = search.leaderboard_, search.best_name_
     reference = REFERENCES[0]

@@ -187,13 +187,4 @@ def _draw_data(ax: Any, column: Array) -> None:
     """Draw a histogram along the lower edge, whatever the y axis shows."""
     counts, edges = np.histogram(column, bins=N_BARS)
     heights = counts / counts.max() * ROOM_FOR_DATA * 0.8
-    ax.bar(
-        edges[:-1],
-        heights,
-        np.diff(edges),
-        align="edge",
-        color=DATA,
-        lw=0,
-        transform=ax.get_xaxis_transform(),
-        zorder=0.5,
-    )
+    ax.stairs(heights, edges, fill=True, color=DATA, lw=0, transform=ax.get_xaxis_transform(), zorder=0.5)

@@ -58,7 +58,7 @@ def plan_assignments(chunklets: Chunklets, n_components: int, most_steps: int = 
         trellis = build_trellis(members, own, n_components, most_steps)
         if trellis is None:
             _check_clique(members, own, n_components)
-            loopy.append((int(number), own, len(own) > len(members)))
+            loopy.append((int(number), own, len(own) >= len(members)))
         elif trellis.n_states[-1] == 0:
             raise _too_few(n_components, _greedy_clique(members, own))
         else:

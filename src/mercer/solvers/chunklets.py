@@ -68,10 +68,10 @@ def split_chunklets(whole: Chunklets, part: Index) -> Chunklets:
     """Return smaller chunklets: `part` numbers them, for each row. Parts of one are not kept apart."""
     parts, number = np.unique(np.column_stack([whole.number, part]), axis=0, return_inverse=True)
     origin = csr_array((np.ones(len(parts)), (np.arange(len(parts)), parts[:, 0])))
-    graph = _graph(whole.apart, whole.n_chunklets)
-    between = (origin @ (graph + graph.T) @ origin.T).tocoo()
+    # parts are numbered in the order of the chunklets that they are of, so that the smaller stays the first
+    between = (origin @ _graph(whole.apart, whole.n_chunklets) @ origin.T).tocoo()
     apart = np.column_stack(between.coords).astype(np.intp)
-    return Chunklets(whole.rows, number.reshape(-1).astype(np.intp), apart[apart[:, 0] < apart[:, 1]])
+    return Chunklets(whole.rows, number.reshape(-1).astype(np.intp), apart)
 
 
 def color_greedily(chunklets: Chunklets) -> Index:

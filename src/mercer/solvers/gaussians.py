@@ -15,10 +15,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from sklearn.utils import gen_batches
 
 Array = NDArray[np.float64]
 
 KINDS = ("full", "tied", "diag")
+ROWS_AT_A_TIME = 2048  # so many stay near the processor while all components look at them
 LEAST_SHARE = 10 * np.finfo(np.float64).eps  # rows that each component has at least, as in scikit-learn
 
 
@@ -75,10 +77,13 @@ def log_joint(X: Array, model: Gaussians) -> Array:
         for j, centre in enumerate(centres):
             _put_distances(projected, centre, offsets[j], values[:, j])
         return values
-    projected = np.empty((n, d))
-    for j, (mean, factor) in enumerate(zip(model.means, model.factors, strict=True)):
-        np.matmul(X, factor, out=projected)
-        _put_distances(projected, mean @ factor, offsets[j], values[:, j])
+    centres = np.einsum("jk,jkl->jl", model.means, model.factors)
+    projected = np.empty((min(n, ROWS_AT_A_TIME), d))
+    for rows in gen_batches(n, ROWS_AT_A_TIME):
+        part, block = projected[: rows.stop - rows.start], X[rows]
+        for j, (centre, factor) in enumerate(zip(centres, model.factors, strict=True)):
+            np.matmul(block, factor, out=part)
+            _put_distances(part, centre, offsets[j], values[rows, j])
     return values
 
 
@@ -131,12 +136,14 @@ def softmax_rows(values: Array) -> Array:
 
 def _scatter(X: Array, shares: Array, means: Array) -> Array:
     """Return Σ_i r_ij (x_i − μ_j)(x_i − μ_j)ᵀ for each component."""
-    scatter = np.empty((len(means), X.shape[1], X.shape[1]))
-    centred = np.empty_like(X)
+    scatter = np.zeros((len(means), X.shape[1], X.shape[1]))
+    centred = np.empty((min(len(X), ROWS_AT_A_TIME), X.shape[1]))
     roots = np.sqrt(shares)
-    for j, mean in enumerate(means):
-        _centre(X, mean, roots[:, j], centred)
-        np.matmul(centred.T, centred, out=scatter[j])
+    for rows in gen_batches(len(X), ROWS_AT_A_TIME):
+        part, block = centred[: rows.stop - rows.start], X[rows]
+        for j, mean in enumerate(means):
+            _centre(block, mean, roots[rows, j], part)
+            scatter[j] += part.T @ part
     return scatter
 
 

@@ -89,6 +89,6 @@ def _numbers(column: pd.Series, name: str, source: object) -> NDArray[np.float64
 
 def _texts(column: pd.Series) -> pd.Series:
     """Return categories as texts. Parquet's numbers are written as CSV has them: 3 for 3.0."""
-    if column.dtype != object:
-        column = column.map(lambda value: f"{value:.17g}", na_action="ignore").astype(object)
-    return column.where(column.notna(), np.nan)
+    if pd.api.types.is_numeric_dtype(column):
+        column = column.map(lambda value: f"{value:.17g}", na_action="ignore")
+    return column.astype(object).where(column.notna(), np.nan)
