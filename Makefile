@@ -5,9 +5,8 @@ STAMP := .venv/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 
 .PHONY: demo test lint papers bench docs clean
 
-demo: $(STAMP)  ## the main job on a data set that comes along, and a picture of what was learned
-	$(BIN)/mercer papers ll05-table1 --data twonorm,wdbc --methods SVM-Stump,AB-Stump,SVM-Perc --repeats 20 --jobs 2
-	$(BIN)/python examples/plot_shape_functions.py
+demo: $(STAMP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
+	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
 
 test: lint  ## lint, types and tests
 	$(BIN)/python -m pytest -n 2

@@ -99,6 +99,7 @@ def test_of_penalties_with_equal_errors_the_strongest_is_taken(monkeypatch, spli
     apart = split._replace(X_train=split.X_train + 9 * y[:, None], y_train=y)  # no penalty errs on these
     osw02.ours(apart, 0)
     (search,) = searches
+    assert search.cv.random_state == 0
     equal = search.cv_results_["mean_test_score"] == 1
     penalties = np.array([setting["learner__penalty"] for setting in search.cv_results_["params"]])
     assert equal.sum() > 1

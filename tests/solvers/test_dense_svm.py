@@ -157,3 +157,4 @@ def test_the_best_intercept_is_that_of_brute_force(rng, n_positive):
 def test_balanced_coefficients_are_feasible():
     coef = balance(np.array([1.0, -1.0, -1.0, -1.0]))
     assert_allclose(coef, [1.0, -1 / 3, -1 / 3, -1 / 3])
+    assert_allclose(balance(np.array([1.0, -1.0, 1.0])), [0.5, -1.0, 0.5])

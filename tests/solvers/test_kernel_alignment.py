@@ -87,8 +87,8 @@ def test_the_bound_is_below_the_minimum_even_where_least_squares_stop_early(rng,
     problem, M = LeastSquares(F.T @ F, np.array([1.0, 2.0, -1.0, 0.5]), 9.0), np.full(4, 0.1)
     exact = minimize_distance(problem, M)
     assert exact.gap < 1e-12
-    for _ in range(10):
-        wrong = exact.beta + rng.exponential(size=4)
+    guesses = [np.zeros(4), 0.5 * exact.beta, *(exact.beta + rng.exponential(size=(10, 4)))]
+    for wrong in guesses:
         monkeypatch.setattr("mercer.solvers.kernel_alignment.nnls", lambda A, b, w=wrong: (w, 0.0))
         found = minimize_distance(problem, M)
         assert found.bound <= exact.objective + 1e-12

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.svm import SVC
 
-from mercer.solvers import kernel_risk
+from mercer.solvers import dense_svm, kernel_risk
 from mercer.solvers.alternation import KernelForCoefficients, alternate, balanced_shares
 from mercer.solvers.cutting_planes import Penalty, minimize_by_planes
 from mercer.solvers.dense_svm import best_bias
@@ -77,6 +77,15 @@ def test_no_plane_rises_whatever_rounding_does_to_kernels_that_are_constant(monk
     exact = HeldGrams.quadratics
     monkeypatch.setattr(HeldGrams, "quadratics", lambda self, v: exact(self, v) - [0.0, 1e-15])
     assert np.all(KernelRisk(grams, split_classes(label)).ask(np.ones(2), 1e-3).slope <= 0)
+
+
+def test_what_was_hard_once_begins_with_interior_points_the_next_time(monkeypatch):
+    X, label = some_data(m=200)
+    grams = HeldGrams(RBF(15.0)(X)[None])
+    risk = KernelRisk(grams, split_classes(label))
+    first = risk.ask(np.array([1e7]), 1e-5)
+    monkeypatch.setattr(dense_svm, "turn_round", None)  # not called again
+    assert risk.ask(np.array([1e7]), 1e-5).value == pytest.approx(first.value, rel=2e-5)
 
 
 def test_of_many_classes_it_is_the_mean_over_the_rows_of_all_pairs_of_classes(rng):

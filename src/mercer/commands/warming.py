@@ -28,7 +28,7 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
     seconds = time.monotonic() - start
     if seconds > WORTH_SAYING:
         console.print(
-            f"Getting ready took {seconds:.0f} s; the next time it will be faster.", highlight=False
+            f"Getting ready (it compiles, once on a machine) took {seconds:.0f} s.", highlight=False
         )
 
 

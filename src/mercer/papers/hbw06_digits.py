@@ -4,7 +4,7 @@ One kernel is learned from all four digits: 100 labels of each of the two 'large
 and 1000 unlabelled rows of each. Then there is an SVM for every pair of digits. What the paper leaves open is
 settled in `hbw06_svm`, and here:
 
-- A trial draws four digits, and which two of them are large, at random (the paper has 1000 sets of digits, all
+- A trial draws four digits, and which two of them are large, at random (the paper: 1000 sets of digits, all
   six ways to divide each, and five splits). Labelled and unlabelled rows come from MNIST's training part, 200
   test rows of each digit from its test part.
 - The 30 principal components are those of all training images, pixels in [0, 1].

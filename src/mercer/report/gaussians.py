@@ -107,9 +107,7 @@ def _principal_axes(X: Array) -> Array:
 def _draw_rows(ax: Any, places: Array, classes: Classes) -> None:
     for k, name in enumerate(classes.names):
         x1, x2 = places[classes.rows(k)].T
-        ax.scatter(
-            x1, x2, s=14, c=colour_of(k), marker=marker_of(k), alpha=0.55, lw=0, label=plain_text(name)
-        )
+        ax.scatter(x1, x2, s=18, c=colour_of(k), marker=marker_of(k), alpha=0.7, lw=0, label=plain_text(name))
 
 
 def _draw_ellipses(ax: Any, means: Array, covariances: Array, strength: float) -> None:

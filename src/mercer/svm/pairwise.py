@@ -51,7 +51,7 @@ class PairwiseKernelSVC(ClassifierMixin, BaseEstimator):
     >>> from mercer.svm import PairwiseKernelSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = KernelBoost(n_rounds=5, random_state=0)
-    >>> model = PairwiseKernelSVC(learner, C=100.0).fit(X[::10], y[::10], unlabelled=X)
+    >>> model = PairwiseKernelSVC(learner, C=100.0).fit(X[::5], y[::5], unlabelled=X)
     >>> bool(model.score(X, y) > 0.9)
     True
     """
