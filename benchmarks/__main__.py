@@ -5,7 +5,7 @@ import sys
 
 NAMES = (
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
-    *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels"),  # learned kernels
+    *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
 )
 
 

@@ -6,6 +6,7 @@ It needs 8 GB for the Gram matrices. Without it there is a message in its place.
 
 import importlib.util
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,19 +84,24 @@ def run_easymkl(data: tuple[Array, Any, Array, Any]) -> Iterator[tuple[float, fl
     X, y, X_test, y_test = data
     deviation = X.std(axis=0)
     seconds, list_of = cpu_seconds(lambda: [torch.from_numpy(K) for K in grams(X, X, deviation)])
+    found = []
     for lam in LAMBDAS:
         model = algorithms.EasyMKL(lam=lam, learner=SVC())
-        more, solution = cpu_seconds(lambda model=model: model.combine_kernels(list_of, y))
-        weights = solution.weights.numpy()
-        K_test = sum(w * K for w, K in zip(weights, grams(X_test, X, deviation), strict=True))
-        error = judge(solution.ker_matrix.numpy(), y, K_test, y_test)
-        yield lam, seconds + more, error, *of_the_relevant(weights)
+        found.append(cpu_seconds(partial(model.combine_kernels, list_of, y)))
+    weights = np.array([solution.weights.numpy() for _, solution in found])
+    K_test = np.zeros((len(LAMBDAS), N_TEST, N_TRAIN))
+    for i, K in enumerate(grams(X_test, X, deviation)):
+        for each, weight in zip(K_test, weights[:, i], strict=True):
+            each += weight * K
+    for lam, (more, solution), each, weight in zip(LAMBDAS, found, K_test, weights, strict=True):
+        error = judge(solution.ker_matrix.numpy(), y, each, y_test)
+        yield lam, seconds + more, error, *of_the_relevant(weight)
 
 
 def main() -> None:
     """Print times and errors, means of some draws, and what falls to the relevant features."""
     with threadpool_limits(1):
-        found = {f"Superkernel, {name}": [] for name in LEARNERS}
+        found: dict[str, list[Any]] = {f"Superkernel, {name}": [] for name in LEARNERS}
         for seed in range(N_DRAWS):
             data = draw(seed)
             for name in LEARNERS:

@@ -79,6 +79,13 @@ def test_duplicates_are_not_chosen_twice():
     assert_array_equal(factor_low_rank(np.ones(4), lambda i: K[i], 1e-12, 4).pivots, [0])
 
 
+def test_no_rounding_error_makes_a_pivot_one_again(rng):
+    for _ in range(20):
+        f = rng.uniform(1.0, 2.0, size=3)
+        pivots = factor_low_rank(f**2, lambda i, f=f: f[i] * f, 1e-300, 3).pivots
+        assert len(set(pivots.tolist())) == len(pivots)
+
+
 # the superkernel matrix of all m² pairs
 
 SERIES = [PowerSeries(RBF(), function) for function in ("exp", "sinh", "cosh", "arctanh", "log")]

@@ -38,8 +38,10 @@ class Watcher:
         with Live(get_renderable=self.render, console=self.console, transient=True, refresh_per_second=2):
             yield
 
-    def render(self) -> Table:
+    def render(self) -> Table | str:
         """Return the ranking so far."""
+        if not self.lines:
+            return "trying each candidate on a few rows"
         return leaderboard_table(
             self.lines,
             title=f"searching, {time.monotonic() - self.start:.0f} s (Ctrl-C: take the best so far)",

@@ -7,6 +7,9 @@ from . import (
     cks02_digits,
     cks02_synthetic,
     cks02_usps,
+    hbw06_digits,
+    hbw06_faces,
+    hbw06_synthetic,
     hbw06_uci,
     kt03_classification,
     kt03_clustering,
@@ -26,7 +29,12 @@ _ITEMS: tuple[Table | Figure, ...] = (
     kt03_clustering.TABLE,
     kt03_clustering.FIGURE,
     *osw02.TABLES,
+    hbw06_synthetic.TABLE,
+    hbw06_synthetic.FIGURE,
     hbw06_uci.TABLE,
+    *hbw06_digits.TABLES,
+    hbw06_faces.TABLE,
+    hbw06_faces.FIGURE,
 )
 CATALOGUE: dict[str, Table | Figure] = {item.key: item for item in _ITEMS}
 

@@ -17,7 +17,7 @@ What the paper leaves open is settled here:
 - The Euclidean metric is that of the pixels: its column is the paper's, more or less. In the coordinates of
   the Fisher discriminants it would be RCA's, since these make what varies within a class round.
 - ``Tuned`` is not in the paper: an RBF-SVM of the labelled pictures' discriminants, C and γ chosen by
-  cross-validation; pictures are alike if the angle between their decision values for the 20 subjects is small.
+  cross-validation; pictures are alike if the angle between their decision values of 20 subjects is small.
 - Rows ``…-equalized`` are not in the paper either: the pixels of each picture are replaced by their ranks,
   which takes away much of what the light does.
 """

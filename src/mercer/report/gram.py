@@ -100,5 +100,5 @@ def _name_blocks(ax: Any, classes: Classes) -> None:
         return
     shown = [plain_text(name, 14) for name in classes.names]
     upright = max(map(len, shown)) > SHORT and sizes.min() * MOST_UPRIGHT >= sizes.sum()
-    ax.set_yticks(ends, shown, rotation=90 if upright else 0, va="center")
+    ax.set_yticks(ends - sizes / 2.0, shown, rotation=90 if upright else 0, va="center")
     ax.tick_params(left=False)

@@ -56,9 +56,10 @@ def minimize_distance(
     beta, _ = nnls(L.T, solve_triangular(L, problem.b, lower=True))
     slope = H @ beta - problem.b
     objective = float(0.5 * beta @ H @ beta - problem.b @ beta + 0.5 * problem.c)
-    # for any β' ≥ 0: f(β') ≥ f(β) + slope·(β' − β) + ½ ‖β' − β‖²_H, least where it is allowed to be negative
+    # for any β' ≥ 0: f(β') = f(β) + slope·(β' − β) + ½ ‖β' − β‖²_H, where the positive part of slope·β' is
+    # zero at least, and the rest is least at β' = β − H⁻¹ wrong
     wrong = np.minimum(slope, 0.0)
-    bound = objective - float(beta @ slope) - 0.5 * float(wrong @ cho_solve((L, True), wrong))
+    bound = objective - float(beta @ (slope - wrong)) - 0.5 * float(wrong @ cho_solve((L, True), wrong))
     if progress is not None:
         progress(1)
-    return Planes(beta, objective, min(bound, objective), np.array([objective]), 1)
+    return Planes(beta, objective, bound, np.array([objective]), 1)

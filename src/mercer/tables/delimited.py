@@ -33,7 +33,7 @@ def read_delimited(path: Path, head: bytes, check_names: Callable[[list[str], Pa
     encoding = _encoding(path, head)
     try:
         delimiter = _delimiter(path, encoding)
-        names = _check_lines(path, encoding, delimiter, check_names)
+        names, n_rows = _check_lines(path, encoding, delimiter, check_names)
         table = pd.read_csv(
             path,
             sep=delimiter,
@@ -49,6 +49,8 @@ def read_delimited(path: Path, head: bytes, check_names: Callable[[list[str], Pa
         raise TableError(f"{path} is not text in UTF-8: save it as CSV (UTF-8).") from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise TableError(f"{path} cannot be read as a table ({error}): check its quotation marks.") from error
+    if len(table) != n_rows:  # two readers that do not agree: better no table than a wrong one
+        raise TableError(f"{path} cannot be read as a table: check its quotation marks and line ends.")
     table = table.astype(object).where(table.notna(), np.nan)
     return table.apply(_with_points) if delimiter == ";" else table
 
@@ -83,9 +85,10 @@ def _widths(lines: list[str], delimiter: str) -> list[int]:
 
 def _check_lines(
     path: Path, encoding: str, delimiter: str, check_names: Callable[[list[str], Path], None]
-) -> list[str]:
-    """Go over all lines, check that each has as many cells as the first, and return the column names."""
+) -> tuple[list[str], int]:
+    """Check that each line has as many cells as the first; return the column names, and how many rows."""
     names: list[str] = []
+    n_rows = 0
     with path.open(encoding=encoding, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
         for row in reader:
@@ -100,7 +103,9 @@ def _check_lines(
                     f"Line {reader.line_num} of {path} has {len(row)} cells, the first line has "
                     f"{len(names)}: mend it (cells that contain {_spoken(delimiter)} need quotation marks)."
                 )
-    return names
+            else:
+                n_rows += 1
+    return names, n_rows
 
 
 def _check_header(row: list[str], path: Path) -> None:
