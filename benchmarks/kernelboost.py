@@ -113,7 +113,7 @@ def compare_on_digits(seed: int) -> dict[str, float]:
     models = {
         "RBF-SVM": machine,
         "SelfTraining": SelfTrainingClassifier(
-            SureSVC(**machine.best_params_), criterion="k_best", k_best=50, max_iter=None
+            SureSVC(**machine.best_params_), criterion="k_best", k_best=100, max_iter=None
         ).fit(everything, marked),
         **{
             f"LabelSpreading, {k} neighbours": LabelSpreading(kernel="knn", n_neighbors=k).fit(

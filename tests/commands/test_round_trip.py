@@ -163,12 +163,12 @@ def test_pairs_alone_teach_a_distance(mercer, models):
     about = describe(models / "pairs.mercer").about
     assert about["classes"] is None
     assert about["auc"] > 0.6  # a coin has 0.5
+    assert about["columns"]["dropped"]["state"] == "--drop names it"
     table = make_table()
-    table.drop(columns="state").to_csv("stateless.csv", index=False)
     rows = []
     for query in range(0, N_ROWS, 6):
         options = ("--query", query, "--top", "5", "--json")
-        found = json.loads(mercer("similar", models / "pairs.mercer", "stateless.csv", *options).stdout)
+        found = json.loads(mercer("similar", models / "pairs.mercer", "data.csv", *options).stdout)
         rows.append([line["row"] for line in found["neighbours"]])
     states = table["state"].to_numpy()
     assert (states[np.array(rows)] == states[::6][:, None]).mean() > 0.7

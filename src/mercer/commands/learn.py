@@ -141,7 +141,8 @@ def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool
         return
     say(*data_sentences(about), leaderboard_table(about["leaderboard"]), *finding_sentences(about))
     if files["model"]:
-        say(f"The model is in {files['model']}: try `mercer show`, `mercer predict` and `mercer similar`.")
+        uses = "`mercer predict` and `mercer similar`" if about["pairs"] is None else "`mercer similar`"
+        say(f"The model is in {files['model']}: for {uses}.")
     else:
         say("The model was not saved: --model FILE does that.")
     if files["report"]:

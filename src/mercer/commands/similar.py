@@ -56,7 +56,7 @@ def similar(
 def neighbours(model: Model, table: pd.DataFrame, rows: pd.DataFrame, start: int, top: int) -> pd.DataFrame:
     """Return the nearest rows but the start itself: distances, and classes if the table has them."""
     apart = distances(model.pipeline, rows, start)
-    nearest = [row for row in np.argsort(apart, kind="stable") if True][:top]
+    nearest = [row for row in np.argsort(apart, kind="stable") if row != start][:top]
     found = pd.DataFrame({"row": np.array(nearest, dtype=int), "distance": apart[nearest]})
     target = model.about.get("target")
     if target in table.columns:

@@ -93,6 +93,7 @@ def read_task(request: Request) -> Task:
     if request.pairs is not None:
         pairs = read_pairs(request.pairs, len(table), ids)
     columns = choose_columns(table, {target or "", request.ids or ""})
+    columns.dropped.update(dict.fromkeys(request.drop, "--drop names it"))
     if not columns.used:
         raise TableError(f"No column of {source} tells rows apart: {_reasons(columns)}.")
     rows = pd.concat([prepare(table, columns, source), *_read_unlabelled(request, columns)])
@@ -128,7 +129,7 @@ def _read_unlabelled(request: Request, columns: Columns) -> list[pd.DataFrame]:
     if request.unlabelled is None:
         return []
     table = read_table(request.unlabelled)
-    others = {*request.drop, request.target or "", request.ids or ""}
+    others = {request.target or "", request.ids or ""}
     check_no_others(table, columns, others, request.unlabelled)
     return [prepare(table, columns, request.unlabelled)]
 

@@ -24,8 +24,8 @@ def hooked(n_samples: int = 500, *, random_state: RandomState = None) -> tuple[A
               N \left( \begin{pmatrix} 1.1 \\ -0.2 \end{pmatrix}, \begin{pmatrix} 0.2^2 & \\ & 0.4^2
               \end{pmatrix} \right),
 
-    a bar and a hook; class −1 is class +1 after half a turn, and the hook of either lies between the middle and
-    the bar of the other. No class is convex. The Bayes error (`hooked_log_ratio`) is about half a percent.
+    a bar and a hook; class −1 is class +1 after half a turn, and the hook of either lies between the middle
+    and the bar of the other. No class is convex. The Bayes error (`hooked_log_ratio`) is 0.3 %.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def hooked(n_samples: int = 500, *, random_state: RandomState = None) -> tuple[A
 
     Notes
     -----
-    The paper has a picture, which is missing from our copy, and says "created using two Gaussians". The design
-    is ours, after its table: a straight line errs on a tenth of the rows, and a parabola on as many, which is
-    what half a turn brings about (even terms do not help to tell x from −x); a Gaussian SVM errs on about 2 %
-    when it has 100 labels. The numbers were chosen by these three columns, not by those of KernelBoost.
+    The paper has a picture, which is missing from our copy, and says "created using two Gaussians". The
+    design is ours, after its table: a straight line errs on a tenth of the rows, and a parabola on as many,
+    which is what half a turn brings about (even terms do not help to tell x from −x); a Gaussian SVM errs on
+    about 2 % when it has 100 labels. The numbers were chosen by these columns, not by those of KernelBoost.
 
     Examples
     --------

@@ -13,6 +13,7 @@ SIZE = (4.5, 3.9)  # inches
 MOST_NAMES = 12  # classes whose names have room beside the matrix
 SHORT = 4  # letters that may stand beside the matrix; longer names stand upright along their blocks, which
 MOST_UPRIGHT = 5  # must be at least a fifth of the matrix for it
+FEW_ROWS = 400  # fewer than dots of a picture
 CLIPPED = 1.0  # percent of the values at either end that share the end's colour
 
 
@@ -54,7 +55,10 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     order = np.argsort(classes.of_row, kind="stable")
     ax = make_axes(ax, SIZE)
     low, high = _colour_range(K)
-    image = ax.imshow(K[np.ix_(order, order)], cmap=MATRIX_COLOURS, vmin=low, vmax=high)
+    # blurred, few entries would be no clearer, and the picture a larger file
+    smoothing = "nearest" if len(K) <= FEW_ROWS else "auto"
+    shown = K[np.ix_(order, order)]
+    image = ax.imshow(shown, cmap=MATRIX_COLOURS, vmin=low, vmax=high, interpolation=smoothing)
     # inside the axes' own frame, the bar is as high as the matrix, whatever the layout makes of it
     bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=_few_ticks())
     bar.outline.set_visible(False)
