@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics import euclidean_distances
 
 from mercer.power_series import FUNCTIONS, PowerSum, evaluate_series
 from mercer.solvers import grams as module
 from mercer.solvers.grams import ComputedGrams, FactoredGrams, HeldGrams, JointGrams, SeriesGrams
+from mercer.solvers.power_grams import PowerGrams
 from mercer.superkernels import Explicit, explicit
 
 N = 17
@@ -44,6 +46,12 @@ def exponential(rng):
     return series(rng, "exp")
 
 
+def powers(rng):
+    E = np.exp(-0.1 * euclidean_distances(rng.normal(size=(N, 3))) ** 2)
+    squarings = np.array([2, 0, 5, 2, 1])
+    return PowerGrams(E, squarings), np.stack([E ** (2.0**s) for s in squarings])
+
+
 def joint(rng):
     kinds, stack = [], np.empty((15, N, N))
     places = rng.permutation(15)
@@ -54,7 +62,7 @@ def joint(rng):
     return JointGrams(kinds), stack
 
 
-EACH = pytest.mark.parametrize("make", [held, computed, factored, series, exponential, joint])
+EACH = pytest.mark.parametrize("make", [held, computed, factored, series, exponential, powers, joint])
 
 
 @EACH
@@ -109,15 +117,25 @@ def test_products_with_a_matrix_and_a_vector(make, rng):
 
 @EACH
 @pytest.mark.parametrize("block", [1, 200, 2**22])
-def test_inner_products_of_all_matrices_by_blocks_of_any_size(make, rng, block, monkeypatch):
+def test_centred_inner_products_of_all_matrices_by_blocks_of_any_size(make, rng, block, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
     grams, stack = make(rng)
+    H = np.eye(N) - 1.0 / N
     T = rng.normal(size=(N, N))
-    T = T + T.T
-    A, b, means = grams.inner_products(T)
-    assert_allclose(A, [[np.sum(K * L) for L in stack] for K in stack], rtol=1e-10, atol=1e-10)
+    T = H @ (T + T.T) @ H
+    A, b = grams.centred_products(T)
+    centred = [H @ K @ H for K in stack]
+    assert_allclose(A, [[np.sum(K * L) for L in centred] for K in centred], rtol=1e-10, atol=1e-10)
     assert_allclose(b, [np.sum(K * T) for K in stack], rtol=1e-10, atol=1e-10)
-    assert_allclose(means, stack.mean(axis=2), rtol=1e-10, atol=1e-12)
+
+
+def test_very_many_factors_leave_six_digits_of_inner_products(rng, monkeypatch):
+    grams, _ = factored(rng)
+    exact, _ = grams.centred_products(np.zeros((N, N)))
+    monkeypatch.setattr(module, "MANY_FACTORS", 1)
+    rough, _ = grams.centred_products(np.zeros((N, N)))
+    assert np.any(rough != exact)
+    assert_allclose(rough, exact, rtol=1e-5, atol=1e-6 * exact.max())
 
 
 @EACH
@@ -146,7 +164,7 @@ def test_computed_matrices_are_computed_once_for_all_blocks_together(rng, monkey
         entries.append(len(rows) * len(others))
         return stack[i][np.ix_(rows, others)]
 
-    ComputedGrams(compute, 5, N).inner_products(np.eye(N))
+    ComputedGrams(compute, 5, N).centred_products(np.eye(N))
     assert sum(entries) == stack.size
 
 

@@ -54,7 +54,7 @@ def candidates_by_name(
     """Return what can be searched among, as `KernelSearchCV` takes it."""
     if from_pairs:
         return dict(pair_candidates(seed))
-    return {one.name: (one.estimator, one.grid) for one in default_candidates(n_rows, n_features, seed)}
+    return {one.name: one for one in default_candidates(n_rows, n_features, seed)}
 
 
 def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> Learned:

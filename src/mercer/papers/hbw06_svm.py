@@ -82,7 +82,7 @@ def fit_kernelboost(
 
 def fit_plain(draw: Draw, seed: int, settings: Settings, *, kernel: str) -> Any:
     """Return an SVM with the linear or the polynomial kernel."""
-    unit = 1.0
+    unit = 1.0 / mean_square(draw)
     return SVC(
         C=settings.C, kernel=kernel, degree=settings.degree, gamma=unit, coef0=1.0, **ONE_AGAINST_ONE
     ).fit(draw.X, draw.y)

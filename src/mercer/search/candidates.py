@@ -66,11 +66,14 @@ def default_candidates(n_rows: int, n_features: int, random_state: int) -> list[
 
 
 def as_candidates(given: Any) -> list[Candidate]:
-    """Return a user's candidates: a mapping of names to estimators, or to (estimator, grid)."""
+    """Return a user's candidates: names of estimators, of (estimator, grid), or of a `Candidate`."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError("candidates must map names to estimators, or to (estimator, grid)")
     found = []
     for name, value in given.items():
+        if isinstance(value, Candidate):
+            found.append(value._replace(name=str(name)))
+            continue
         estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
         if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
             raise TypeError(f"candidate {name!r} must be a classifier, or (classifier, grid); got {value!r}")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,8 @@ def _run_fold(
         delayed(evaluate)(race.candidates[i], settings_of(entries), rows, train, test) for i, entries in tasks
     )
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    for (i, entries), outcome in zip(tasks, outcomes, strict=False):
-        yield i, entries, outcome
-        if clock.left() <= reserve:
-            break
+    with closing(outcomes):
+        for (i, entries), outcome in zip(tasks, outcomes, strict=False):
+            yield i, entries, outcome
+            if clock.left() <= reserve:
+                break

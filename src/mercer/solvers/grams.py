@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Computation = Callable[[int, Rows, Rows], Array]  # K_i between some rows and others
 
+MANY_FACTORS = 2000
 BLOCK = 2**22  # entries of all matrices together in the parts that `parts` gives
 
 
@@ -58,15 +59,17 @@ class Grams(ABC):
         """Return K_i v, one row for each i."""
         return np.stack([self.term(i) @ v for i in range(self.n_terms)])
 
-    def inner_products(self, T: Array) -> tuple[Array, Array, Array]:
-        """Return <K_i, K_j> of all matrices, <K_i, T>, and the means of the rows of each matrix. O(n² r²)."""
+    def centred_products(self, T: Array) -> tuple[Array, Array]:
+        """Return <HK_iH, HK_jH> of all matrices, and <K_i, T> for a centred T. O(n² r²)."""
+        n = self.n_rows
         A, b = np.zeros((self.n_terms, self.n_terms)), np.zeros(self.n_terms)
-        means = np.zeros((self.n_terms, self.n_rows))
+        means = np.zeros((self.n_terms, n))  # of the rows of each matrix
         for rows, part in self.parts():
             A += part @ part.T
             b += part @ T[rows].ravel()
-            means[:, rows] = part.reshape(self.n_terms, -1, self.n_rows).mean(axis=2)
-        return A, b, means
+            means[:, rows] = part.reshape(self.n_terms, -1, n).mean(axis=2)
+        everything = means.mean(axis=1)
+        return A - 2.0 * n * (means @ means.T) + n**2 * np.outer(everything, everything), b
 
     def parts(self) -> Iterator[tuple[slice, Array]]:
         """Give some rows of all matrices at a time, those of each matrix as one row."""
@@ -182,6 +185,21 @@ class FactoredGrams(Grams):
         each = np.einsum("ij,ij->j", self.F, T @ self.F)
         sums: Array = np.bincount(self.owner, each, minlength=self.n_terms).astype(np.float64)
         return sums
+
+    def centred_products(self, T: Array) -> tuple[Array, Array]:
+        """Return ‖F_iᵀF_j‖² of all centred factors, and <K_i, T> for a centred T. O(n p²) for p factors.
+
+        Where they are many, in single precision, of which the squares leave some six digits.
+        """
+        F = self.F - self.F.mean(axis=0)
+        F = F.astype(np.float32) if F.shape[1] > MANY_FACTORS else F
+        A = np.empty((self.n_terms, self.n_terms))
+        for i in range(self.n_terms):
+            mine = slice(self.start[i], self.start[i + 1])
+            products = F[:, mine].T @ F[:, self.start[i] :]
+            squares = np.einsum("ij,ij->j", products, products, dtype=np.float64)
+            A[i, i:] = A[i:, i] = np.bincount(self.owner[mine.start :], squares, minlength=self.n_terms)[i:]
+        return A, self.products(T)
 
     def spreads(self) -> Array:
         """Return the mean squared distance of the rows from their mean, in the space of each matrix."""

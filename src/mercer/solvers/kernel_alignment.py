@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from mercer.solvers.cutting_planes import Planes
@@ -34,8 +34,7 @@ def compare_with_labels(grams: Grams, T: Array) -> LeastSquares:
     """Return how far centred sums of the matrices are from a centred target. O(n² r²)."""
     n = grams.n_rows
     centred = T - T.mean(axis=0) - T.mean(axis=1)[:, None] + T.mean()
-    A, b, means = grams.inner_products(centred)
-    A = A - 2.0 * n * (means @ means.T) + n**2 * np.outer(means.mean(axis=1), means.mean(axis=1))
+    A, b = grams.centred_products(centred)
     return LeastSquares(A / n**2, b / n**2, float(np.mean(centred**2)))
 
 
@@ -46,13 +45,23 @@ def compare_with_pairs(values: Array, target: Array) -> LeastSquares:
     return LeastSquares(Z @ Z.T / len(t), Z @ t / len(t), float(np.mean(t**2)))
 
 
+def _factor(H: Array) -> tuple[Array, Array]:
+    """Return the Cholesky factor of H, with as little added to its diagonal as rounding makes it need."""
+    unit = np.trace(H) / len(H) * np.eye(len(H))
+    for share in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+        try:
+            return cholesky(H + share * unit, lower=True), H + share * unit
+        except LinAlgError:
+            continue
+    raise ValueError("the kernels' inner products are not finite, or not those of kernels")
+
+
 def minimize_distance(
     problem: LeastSquares, M: Array, progress: Callable[[int], bool] | None = None
 ) -> Planes:
     """Return the weights, and a lower bound of the minimum that holds whatever rounding does."""
     H = problem.A + (np.diag(M) if M.ndim == 1 else M)
-    H = H + 1e-14 * np.trace(H) / len(H) * np.eye(len(H))
-    L = cholesky(H, lower=True)
+    L, H = _factor(H)
     beta, _ = nnls(L.T, solve_triangular(L, problem.b, lower=True))
     slope = H @ beta - problem.b
     objective = float(0.5 * beta @ H @ beta - problem.b @ beta + 0.5 * problem.c)

@@ -16,6 +16,7 @@ from mercer.memory import check_memory
 from mercer.parameters import check_option
 from mercer.solvers.grams import ComputedGrams, FactoredGrams, Grams, HeldGrams, JointGrams
 from mercer.solvers.low_rank import factor_low_rank
+from mercer.solvers.power_grams import PowerGrams
 
 from .base import HELD, Array, Expansion, PairKernel, as_pairs, values_of_pairs
 
@@ -143,6 +144,9 @@ def keep(terms: Sequence[Term], X: Array) -> Grams:
     kinds: list[tuple[list[int], Grams]] = []
     if factors:
         kinds.append((list(factors), FactoredGrams(list(factors.values()))))
+    for group in group_powers(terms, dense):
+        kinds.append((group, keep_powers([terms[i] for i in group], X)))
+        dense = [i for i in dense if i not in group]
     if dense:
         kinds.append((dense, keep_dense([terms[i] for i in dense], X)))
     return kinds[0][1] if len(kinds) == 1 else JointGrams(kinds)
@@ -155,6 +159,29 @@ def factor_kernel(kernel: sk_kernels.Kernel, X: Array) -> Array | None:
         np.asarray(kernel.diag(X)), lambda i: values(kernel, X, X[i : i + 1])[:, 0], FACTOR_TOL, most
     )
     return np.ascontiguousarray(found.L.T) if found.left <= FACTOR_TOL else None
+
+
+def group_powers(terms: Sequence[Term], places: Sequence[int]) -> list[list[int]]:
+    """Return groups of Gaussian kernels that are powers of two of the widest one of the group."""
+    groups: dict[Any, list[int]] = {}
+    for i in places:
+        kernel, columns, _ = terms[i]
+        if is_rbf(kernel):
+            shape, width = shape_of(kernel)
+            power = 2.0 * np.log2(width)
+            groups.setdefault((columns, shape, round(power % 1.0, 9) % 1.0), []).append(i)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def keep_powers(terms: Sequence[Term], X: Array) -> Grams:
+    """Return Gaussian kernels of one group, by the widest of them."""
+    _, columns, _ = terms[0]
+    widths = np.array([shape_of(term.kernel)[1] for term in terms])
+    x = restrict(X, columns)
+    E = squared_distances(x, x, shape_of(terms[0].kernel)[0])
+    E *= -0.5 / widths.max() ** 2
+    np.exp(E, out=E)
+    return PowerGrams(E, np.round(2.0 * np.log2(widths.max() / widths)).astype(np.int64))
 
 
 def keep_dense(terms: Sequence[Term], X: Array) -> Grams:
