@@ -7,8 +7,10 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import euclidean_distances
 
 from mercer.power_series import FUNCTIONS, PowerSum, evaluate_series
+from mercer.solvers import factored_grams
 from mercer.solvers import grams as module
-from mercer.solvers.grams import ComputedGrams, FactoredGrams, HeldGrams, JointGrams, SeriesGrams
+from mercer.solvers.factored_grams import FactoredGrams
+from mercer.solvers.grams import ComputedGrams, HeldGrams, JointGrams, SeriesGrams
 from mercer.solvers.power_grams import PowerGrams
 from mercer.superkernels import Explicit, explicit
 
@@ -132,7 +134,7 @@ def test_centred_inner_products_of_all_matrices_by_blocks_of_any_size(make, rng,
 def test_very_many_factors_leave_six_digits_of_inner_products(rng, monkeypatch):
     grams, _ = factored(rng)
     exact, _ = grams.centred_products(np.zeros((N, N)))
-    monkeypatch.setattr(module, "MANY_FACTORS", 1)
+    monkeypatch.setattr(factored_grams, "MANY_FACTORS", 1)
     rough, _ = grams.centred_products(np.zeros((N, N)))
     assert np.any(rough != exact)
     assert_allclose(rough, exact, rtol=1e-5, atol=1e-6 * exact.max())

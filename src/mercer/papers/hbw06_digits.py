@@ -90,7 +90,7 @@ def pair_accuracies(decisions: Array, y: Labels) -> dict[str, list[float]]:
     """Return the accuracies in % of the SVMs on the test rows of their own two classes, by kind of pair."""
     accuracies: dict[str, list[float]] = {kind: [] for kind in KINDS[:3]}
     for (a, b), values in zip(combinations(range(4), 2), decisions.T, strict=True):
-        kind = KINDS[2] if b <= 1 else KINDS[0] if a >= 1 else KINDS[1]
+        kind = KINDS[2] if b <= 1 else KINDS[0] if a >= 2 else KINDS[1]
         own = (y == a) | (y == b)
         accuracies[kind].append(100 * float(np.mean((values[own] > 0) == (y[own] == b))))
     return accuracies

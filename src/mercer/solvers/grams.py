@@ -20,7 +20,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Computation = Callable[[int, Rows, Rows], Array]  # K_i between some rows and others
 
-MANY_FACTORS = 2000
 BLOCK = 2**22  # entries of all matrices together in the parts that `parts` gives
 
 
@@ -148,67 +147,6 @@ class ComputedGrams(Grams):
             return self.compute(i, rows[some], rows[others])
 
         return ComputedGrams(compute, self.n_terms, len(rows))
-
-
-@final
-class FactoredGrams(Grams):
-    """Matrices of low rank, K_i = F_i F_iᵀ."""
-
-    def __init__(self, factors: Sequence[Array]) -> None:
-        self.n_terms, self.n_rows = len(factors), len(factors[0])
-        self.start = np.concatenate([[0], np.cumsum([F.shape[1] for F in factors])])
-        self.F = np.concatenate(factors, axis=1)
-        self.owner = np.repeat(np.arange(self.n_terms), np.diff(self.start))
-
-    def combine(self, beta: Array) -> Array:
-        """Return K(β)."""
-        used = beta[self.owner] != 0
-        F = self.F[:, used] * np.sqrt(beta[self.owner][used])
-        return F @ F.T
-
-    def quadratics(self, v: Array) -> Array:
-        """Return q_i(v) for each i."""
-        forms: Array = np.bincount(self.owner, (v @ self.F) ** 2, minlength=self.n_terms).astype(np.float64)
-        return forms
-
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
-
-    def some_rows(self, i: int, rows: slice) -> Array:
-        """Return some rows of K_i."""
-        F = self.F[:, self.start[i] : self.start[i + 1]]
-        return F[rows] @ F.T
-
-    def products(self, T: Array) -> Array:
-        """Return the inner products <K_i, T> with a symmetric matrix."""
-        each = np.einsum("ij,ij->j", self.F, T @ self.F)
-        sums: Array = np.bincount(self.owner, each, minlength=self.n_terms).astype(np.float64)
-        return sums
-
-    def centred_products(self, T: Array) -> tuple[Array, Array]:
-        """Return ‖F_iᵀF_j‖² of all centred factors, and <K_i, T> for a centred T. O(n p²) for p factors.
-
-        Where they are many, in single precision, of which the squares leave some six digits.
-        """
-        F = self.F - self.F.mean(axis=0)
-        F = F.astype(np.float32) if F.shape[1] > MANY_FACTORS else F
-        A = np.empty((self.n_terms, self.n_terms))
-        for i in range(self.n_terms):
-            mine = slice(self.start[i], self.start[i + 1])
-            products = F[:, mine].T @ F[:, self.start[i] :]
-            squares = np.einsum("ij,ij->j", products, products, dtype=np.float64)
-            A[i, i:] = A[i:, i] = np.bincount(self.owner[mine.start :], squares, minlength=self.n_terms)[i:]
-        return A, self.products(T)
-
-    def spreads(self) -> Array:
-        """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
-        sums: Array = np.bincount(self.owner, self.F.var(axis=0), minlength=self.n_terms).astype(np.float64)
-        return sums
-
-    def take(self, rows: Rows) -> "FactoredGrams":
-        """Return the matrices of some of the rows."""
-        return FactoredGrams(np.split(self.F[rows], self.start[1:-1], axis=1))
 
 
 @final

@@ -14,7 +14,8 @@ from mercer.kernels import Combination
 from mercer.kernels.combination import is_rbf, restrict, shape_of, squared_distances
 from mercer.memory import check_memory
 from mercer.parameters import check_option
-from mercer.solvers.grams import ComputedGrams, FactoredGrams, Grams, HeldGrams, JointGrams
+from mercer.solvers.factored_grams import FactoredGrams
+from mercer.solvers.grams import ComputedGrams, Grams, HeldGrams, JointGrams
 from mercer.solvers.low_rank import factor_low_rank
 from mercer.solvers.power_grams import PowerGrams
 
