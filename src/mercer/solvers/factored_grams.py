@@ -57,7 +57,7 @@ class FactoredGrams(Grams):
         """
         F = self.F - self.F.mean(axis=0)
         if F.shape[1] > MANY_FACTORS:
-            F, T = F.astype(np.float32), T.astype(np.float32)  # type: ignore[assignment]
+            F, T = F.astype(np.float32), T.astype(np.float32)
         some = np.flatnonzero(np.diff(self.start))  # of rank one or more
         start = self.start[some]
         A = np.zeros((self.n_terms, self.n_terms))
