@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from mercer.kernels import Perceptron, Stump
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
-from mercer.svm import KernelSVC, PerceptronSVC, StumpSVC
+from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 REFERENCE = "RBF-SVM"  # what the others are compared with
 
@@ -69,19 +69,23 @@ def as_candidates(given: Any) -> list[Candidate]:
     """Return a user's candidates: names of estimators, of (estimator, grid), or of a `Candidate`."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError("candidates must map names to estimators, or to (estimator, grid)")
-    found = []
-    for name, value in given.items():
-        if isinstance(value, Candidate):
-            found.append(value._replace(name=str(name)))
-            continue
-        estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
-        if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
-            raise TypeError(f"candidate {name!r} must be a classifier, or (classifier, grid); got {value!r}")
-        unknown = set(grid) - set(estimator.get_params())
-        if unknown:
-            raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
-        found.append(Candidate(str(name), estimator, grid))
-    return found
+    return [_as_candidate(str(name), value) for name, value in given.items()]
+
+
+def _as_candidate(name: str, value: Any) -> Candidate:
+    if isinstance(value, Candidate):
+        candidate = value._replace(name=name)
+    else:
+        candidate = Candidate(name, *(value if isinstance(value, tuple) and len(value) == 2 else (value, {})))
+    estimator, grid = candidate.estimator, candidate.grid
+    if isinstance(estimator, type) or not all(hasattr(estimator, act) for act in ("fit", "predict")):
+        raise TypeError(f"candidate {name!r} must be a classifier, or (classifier, grid); got {value!r}")
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"the grid of candidate {name!r} must map parameters to lists; got {grid!r}")
+    unknown = set(grid) - set(estimator.get_params())
+    if unknown:
+        raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
+    return candidate
 
 
 def kernel_of(fitted: Any) -> sk_kernels.Kernel | None:
@@ -89,9 +93,9 @@ def kernel_of(fitted: Any) -> sk_kernels.Kernel | None:
     kernel = getattr(fitted, "kernel_", None)
     if isinstance(kernel, sk_kernels.Kernel):
         return kernel
-    if isinstance(fitted, StumpSVC):
+    if isinstance(fitted, (StumpSVC, StumpSVCCV)):
         return Stump()
-    if isinstance(fitted, PerceptronSVC):
+    if isinstance(fitted, (PerceptronSVC, PerceptronSVCCV)):
         return Perceptron()
     if isinstance(fitted, SVC) and fitted.kernel == "rbf":
         return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")

@@ -1,6 +1,7 @@
 """How the race is run: fold by fold, cheap candidates first, inside the time there is."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -27,33 +28,45 @@ def run_race(
     *,
     reference: int | None,
     n_jobs: int | None,
-    growth: float,
     report: Callable[[], bool],
 ) -> str | None:
-    """Run all candidates over all folds, as far as time allows; return what stopped it, if anything did.
-
-    `growth` is how many times more rows the winner will be fitted to: that time is kept back.
-    """
-    expected = pilot(race, rows, folds, clock) if clock.budget is not None else {}
-    order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, 0.0))
-    reserve = RESERVE * (clock.budget or 0.0)
+    """Run all candidates over all folds, as far as time allows; return what stopped it, if anything did."""
     try:
-        for train, test in folds:
-            running = [i for i in order if len(race.of(i, alive=True))]
-            for i, entries, outcome in _run_fold(
-                race, running, rows, train, test, clock, reserve, expected, n_jobs
-            ):
-                race.record(i, entries, test, outcome)
-                expected[i] = race.seconds(i)
-                if report():
-                    return "callback"
-            if clock.left() <= reserve:
-                return "budget"
-            race.drop_hopeless(reference)
+        # each evaluation silences warnings for itself; if they are threads, whose filters are the same, the
+        # last to end would leave them silent
+        with warnings.catch_warnings(action="ignore"):
+            return _run_folds(race, rows, folds, clock, reference, n_jobs, report)
     except KeyboardInterrupt:
         if not len(race.finalists()):
             raise
         return "interrupt"
+
+
+def _run_folds(
+    race: Race,
+    rows: Rows,
+    folds: list[tuple[Index, Index]],
+    clock: Clock,
+    reference: int | None,
+    n_jobs: int | None,
+    report: Callable[[], bool],
+) -> str | None:
+    expected = pilot(race, rows, folds, clock) if clock.budget is not None else {}
+    # those that failed on few rows come last: the first one is to give a model whatever happens
+    order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, np.inf))
+    reserve = RESERVE * (clock.budget or 0.0)
+    for train, test in folds:
+        running = [i for i in order if len(race.of(i, alive=True))]
+        for i, entries, outcome in _run_fold(
+            race, running, rows, train, test, clock, reserve, expected, n_jobs
+        ):
+            race.record(i, entries, test, outcome)
+            expected[i] = outcome.seconds
+            if report():
+                return "callback"
+        if clock.left() <= reserve:
+            return "budget"
+        race.drop_hopeless(reference)
     return None
 
 
@@ -63,11 +76,10 @@ def pilot(race: Race, rows: Rows, folds: list[tuple[Index, Index]], clock: Clock
     The first run of all warms up what is compiled and cached; its time does not count.
     """
     train, test = folds[0]
-    share = min(1.0, PILOT_ROWS / len(train))
+    few = _some(rows.y, train, PILOT_ROWS // 4), test[: max(1, PILOT_ROWS // 8)]
+    some = _some(rows.y, train, PILOT_ROWS), test[: max(1, PILOT_ROWS // 4)]
     expected: dict[int, float] = {}
     for i, candidate in enumerate(race.candidates):
-        few = _some(rows.y, train, PILOT_ROWS // 4), test[: max(1, PILOT_ROWS // 8)]
-        some = _some(rows.y, train, PILOT_ROWS), test[: max(1, PILOT_ROWS // 4)]
         if expected and clock.left() < 0.5 * (clock.budget or 0.0):
             race.withdraw(i, "no time was left to try it")
             continue
@@ -77,7 +89,7 @@ def pilot(race: Race, rows: Rows, folds: list[tuple[Index, Index]], clock: Clock
         outcome = evaluate(candidate, settings, rows, *some)
         seconds = time.perf_counter() - start
         if outcome.failure is None:
-            expected[i] = seconds * (1.0 / share) ** candidate.growth
+            expected[i] = seconds * (len(train) / len(some[0])) ** candidate.growth
     return expected
 
 
@@ -100,23 +112,21 @@ def _run_fold(
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Index, Outcome]]:
     """Give the outcomes of the candidates on a fold, of as many as there is time for."""
-    tasks = []
-    for i in running:
-        # the cheapest runs in any case: some model there must be
-        if i != running[0] and expected.get(i, 0.0) > clock.left() - reserve:
-            race.withdraw(i, f"a fold would take some {expected[i]:.0f} s")
-            continue
-        tasks.append((i, race.of(i, alive=True)))
+    started: list[tuple[int, Index]] = []
 
-    def settings_of(entries: Index) -> list[dict[str, Any]]:
-        return [race.entries[entry].setting for entry in entries]
+    def jobs() -> Iterator[Any]:  # asked for the next one when there is a processor for it
+        for i in running:
+            # the cheapest runs in any case: some model there must be
+            if i != running[0] and expected.get(i, 0.0) > clock.left() - reserve:
+                race.withdraw(i, f"a fold would take some {expected[i]:.1f} s")
+                continue
+            entries = race.of(i, alive=True)
+            started.append((i, entries))
+            settings = [race.entries[entry].setting for entry in entries]
+            yield delayed(evaluate)(race.candidates[i], settings, rows, train, test)
 
-    jobs = (
-        delayed(evaluate)(race.candidates[i], settings_of(entries), rows, train, test) for i, entries in tasks
-    )
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    with closing(outcomes):
-        for (i, entries), outcome in zip(tasks, outcomes, strict=False):
-            yield i, entries, outcome
+    with closing(Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")(jobs())) as outcomes:
+        for k, outcome in enumerate(outcomes):
+            yield *started[k], outcome
             if clock.left() <= reserve:
                 break

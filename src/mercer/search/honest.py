@@ -55,6 +55,8 @@ def judge_choice(wrong: Array, draws: Draws) -> Judged:
     chosen = np.argmin(np.round(draws.counts @ wrong, 9), axis=1)
     left = draws.left_out
     some = left.sum(axis=1) > 0
+    if not some.any():  # there is but one row
+        return Judged(float(wrong.mean(axis=0).min()), wrong[:, chosen[0]])
     errors = ((left[some] @ wrong) / left[some].sum(axis=1)[:, None])[np.arange(some.sum()), chosen[some]]
     return Judged(float(errors.mean()), errors)
 

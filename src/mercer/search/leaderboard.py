@@ -75,8 +75,7 @@ def _judged(wrong: Array) -> tuple[Array, int]:
 
 
 def _line(race: Race, i: int, reference: int | None, seed: int) -> dict[str, Any]:
-    entries = race.of(i)
-    finalists = race.finalists(entries)
+    entries, finalists = race.of(i), race.finalists_of(i)
     line: dict[str, Any] = {
         "candidate": race.candidates[i].name,
         "error": np.nan,
@@ -107,7 +106,7 @@ def _line(race: Race, i: int, reference: int | None, seed: int) -> dict[str, Any
 
 def _difference(race: Race, i: int, reference: int, seed: int) -> dict[str, float]:
     """Return how much more error a candidate has than the reference, on the rows of both."""
-    mine, theirs = race.finalists(race.of(i)), race.finalists(race.of(reference))
+    mine, theirs = race.finalists_of(i), race.finalists_of(reference)
     if not len(theirs):
         return {}
     wrong, n_rows = _judged(race.wrong[:, np.concatenate([mine, theirs])])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
 
@@ -57,6 +57,18 @@ def pair_candidates(random_state: int) -> dict[str, Any]:
         "idealized": IdealizedKernel(max_rank=30, tol=1e-4, random_state=random_state),
         "kernelboost": KernelBoost(random_state=random_state),
     }
+
+
+def as_learners(given: Any) -> dict[str, Any]:
+    """Return a user's candidates, names of learners, if they are that."""
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError("candidates must map names to learners such as IdealizedKernel, if pairs are given")
+    for name, learner in given.items():
+        if learner is None:
+            continue
+        if isinstance(learner, type) or not hasattr(learner, "fit") or is_classifier(learner):
+            raise TypeError(f"candidate {name!r} must be a learner, if pairs are given; got {learner!r}")
+    return {str(name): learner for name, learner in given.items()}
 
 
 def race_pairs(

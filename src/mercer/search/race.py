@@ -31,7 +31,8 @@ class Race:
         self.fit_seconds = np.zeros(len(self.entries))
         self.predict_seconds = np.zeros(len(self.entries))
         self.n_folds = np.zeros(len(self.entries), dtype=int)
-        self.alive = np.ones(len(self.entries), dtype=bool)
+        self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
+        self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
         self.reason: dict[int, str] = {}  # why a candidate did not run to the end
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
@@ -43,6 +44,7 @@ class Race:
         """Enter what came of a candidate on one fold."""
         if outcome.failure is not None:
             self.withdraw(candidate, outcome.failure)
+            self.lost[self.of(candidate)] = True
             return
         self.wrong[np.ix_(test, entries)] = outcome.wrong
         self.fit_seconds[entries] += outcome.fit_seconds
@@ -54,12 +56,6 @@ class Race:
         self.alive[self.of(candidate)] = False
         self.reason[candidate] = reason
 
-    def seconds(self, candidate: int) -> float:
-        """Return how long a candidate has taken for a fold, on the average."""
-        mine = self.of(candidate)
-        folds = max(int(self.n_folds[mine].max(initial=0)), 1)
-        return float((self.fit_seconds[mine] + self.predict_seconds[mine]).sum()) / folds
-
     def drop_hopeless(self, keep: int | None) -> None:
         """Take out settings that are far behind the best, on the rows that both have been judged on.
 
@@ -68,36 +64,47 @@ class Race:
         running = np.flatnonzero(self.alive & (self.n_folds > 0))
         if len(running) < 2:
             return
-        best = running[np.argmin(self.errors()[running])]
+        best = running[np.argmin(self.errors(running))]
         kept = set() if keep is None else {self.best_of(keep)}
         for entry in running:
             difference = self.wrong[:, entry] - self.wrong[:, best]
             difference = difference[np.isfinite(difference)]
             noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
             if entry not in kept and difference.mean() > HOPELESS * noise + 1.0 / len(difference):
-                self.alive[entry] = False
-                self.reason.setdefault(self.entries[entry].candidate, "some settings were far behind")
+                self.alive[entry], self.lost[entry] = False, True
+                candidate = self.entries[entry].candidate
+                which = "some settings were" if len(self.of(candidate, alive=True)) else "it was"
+                self.reason[candidate] = f"{which} far behind"
 
-    def errors(self) -> Array:
-        """Return the mean error of each entry over the rows that it was judged on; infinite for none."""
-        judged = np.isfinite(self.wrong)
-        counts = judged.sum(axis=0)
-        sums = np.where(judged, self.wrong, 0.0).sum(axis=0)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
+    def errors(self, entries: Index) -> Array:
+        """Return the mean errors of entries over the rows that all of them were judged on."""
+        wrong = self.wrong[:, entries]
+        means: Array = wrong[np.isfinite(wrong).all(axis=1)].mean(axis=0)
+        return means
 
-    def finalists(self, entries: Index | None = None) -> Index:
-        """Return, of some entries or of all, those that were judged on most rows."""
-        some = np.arange(len(self.entries)) if entries is None else entries
-        most = self.n_folds[some].max(initial=0)
-        found: Index = some[(self.n_folds[some] == most) & (most > 0)]
+    def finalists(self) -> Index:
+        """Return the entries that may win: not far behind, and judged on half the rows at least.
+
+        Those for which the time did not suffice are among them: the cheapest, which came further, would win
+        without a contest.
+        """
+        able = np.flatnonzero(~self.lost & (self.n_folds > 0))
+        found: Index = able[2 * self.n_folds[able] >= self.n_folds[able].max(initial=0)]
+        return found
+
+    def finalists_of(self, candidate: int) -> Index:
+        """Return the entries that may stand for a candidate, whether it may win or not."""
+        mine = self.of(candidate)
+        most = self.n_folds[mine].max(initial=0)
+        found: Index = mine[(self.n_folds[mine] == most) & (most > 0)]
         return found
 
     def best_of(self, candidate: int) -> int | None:
         """Return the best entry of a candidate, if any was judged."""
-        finalists = self.finalists(self.of(candidate))
-        return int(finalists[np.argmin(self.errors()[finalists])]) if len(finalists) else None
+        finalists = self.finalists_of(candidate)
+        return int(finalists[np.argmin(self.errors(finalists))]) if len(finalists) else None
 
     def winner(self) -> int:
         """Return the best entry of all, the first of equals."""
         finalists = self.finalists()
-        return int(finalists[np.argmin(np.round(self.errors()[finalists], 9))])
+        return int(finalists[np.argmin(np.round(self.errors(finalists), 9))])

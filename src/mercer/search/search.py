@@ -8,7 +8,6 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -21,7 +20,7 @@ from mercer.parameters import check_count, check_positive
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
 from mercer.search.clock import Clock
 from mercer.search.evaluation import Rows, refit
-from mercer.search.folds import make_folds
+from mercer.search.folds import make_folds, thin_by_class
 from mercer.search.heats import run_race
 from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
@@ -29,6 +28,7 @@ from mercer.search.pair_search import (
     PLAIN,
     PairResult,
     PairRows,
+    as_learners,
     honest_auc,
     learn_scaled,
     pair_candidates,
@@ -87,7 +87,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         The labels.
     stopped_ : str or None
-        "budget" or "interrupt", if the search did not run to its end.
+        "budget", "interrupt" or "callback", if the search did not run to its end.
 
     Notes
     -----
@@ -141,7 +141,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             return self._fit_pairs(X, pairs, unlabelled, clock)
         if y is not None and pairs is not None:
             raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
-        self.__dict__.pop("auc_", None)  # of an earlier fit, to pairs
+        self._forget("auc_")  # of an earlier fit, to pairs
         rows = self._check(X, y, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         searched = self._thin(rows, seed)
@@ -158,7 +158,6 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             clock,
             reference=reference,
             n_jobs=self.n_jobs,
-            growth=len(rows.X) / len(searched.X),
             report=lambda: self._report(race, reference, seed, context),
         )
         self._rank(race, reference, seed)
@@ -197,9 +196,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         checked = Pairs(*pairs).check(len(X))
         rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X))
-        self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
+        self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        given = pair_candidates(seed) if self.candidates is None else dict(self.candidates)
+        given = pair_candidates(seed) if self.candidates is None else as_learners(self.candidates)
         folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
         truths = [np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for _, test in folds]
         context = self._init_callback_context(max_subtasks=len(given))
@@ -229,6 +228,10 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         task.call_on_fit_task_begin(estimator=self)
         return bool(task.call_on_fit_task_end(estimator=self))
 
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
     def _check_parameters(self) -> None:
         check_count(self.cv, "cv", least=2)
         check_count(self.max_rows, "max_rows", least=10)
@@ -257,8 +260,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _thin(self, rows: Rows, seed: int) -> Rows:
         if len(rows.X) <= self.max_rows:
             return rows
-        split = StratifiedShuffleSplit(1, train_size=self.max_rows, random_state=seed)
-        some, _ = next(split.split(rows.X, rows.y))
+        some = thin_by_class(rows.y, self.max_rows, seed)
         return Rows(rows.X[some], rows.y[some], rows.unlabelled)
 
     def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:

@@ -1,0 +1,66 @@
+"""The folds that all share, and the rows that a search looks at."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mercer.search.folds import make_folds, thin_by_class
+
+
+@pytest.mark.parametrize(("counts", "n_folds"), [([20, 20], 5), ([30, 7, 13], 3), ([40, 3], 5), ([9, 2], 5)])
+def test_each_row_is_tested_once_and_each_fold_has_every_class(counts, n_folds):
+    y = np.repeat(np.arange(len(counts)), counts)
+    folds = make_folds(y, n_folds, seed=0)
+    assert len(folds) == min(n_folds, min(counts))
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(len(y)))
+    for train, test in folds:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(y)))
+        assert set(y[train]) == set(y[test]) == set(y)
+
+
+def test_a_class_of_one_row_does_not_stand_in_the_way():
+    y = np.array([0] * 10 + [1] * 10 + [2])
+    folds = make_folds(y, 4, seed=1)
+    assert len(folds) == 4
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(21))
+
+
+def test_folds_without_two_classes_to_learn_from_are_left_out():
+    folds = make_folds(np.array([0, 0, 0, 1]), 4, seed=0)
+    assert len(folds) == 3  # not that one in which the single row of class 1 is tested
+    assert all(3 in train for train, _ in folds)
+    with pytest.raises(ValueError, match="2 samples are too few"):
+        make_folds(np.array([0, 1]), 5, seed=0)
+
+
+def test_the_seed_decides_the_folds():
+    y = np.arange(40) % 2
+    first, again, other = (make_folds(y, 4, seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a[1], b[1]) for a, b in zip(first, other, strict=True))
+
+
+@pytest.mark.parametrize("n", [10, 101, 640, 999])
+def test_thinned_rows_keep_the_shares_of_the_classes_to_a_row(n):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(["a", "b", "c", "rare"], [500, 300, 199, 1]))
+    some = thin_by_class(y, n, seed=0)
+    assert len(set(some)) == n
+    for label, share in [("a", 0.5), ("b", 0.3), ("c", 0.199)]:
+        assert abs(np.sum(y[some] == label) - n * share) <= 1.5
+    assert np.sum(y[some] == "rare") == 1
+
+
+def test_thinned_rows_are_drawn_at_random_by_the_seed():
+    y = np.zeros(1000)
+    chosen = np.array([np.isin(np.arange(1000), thin_by_class(y, 300, seed)) for seed in range(100)])
+    assert_array_equal(chosen[0], np.isin(np.arange(1000), thin_by_class(y, 300, 0)))
+    # each row comes in with probability 0.3, whatever its place
+    halves = chosen[:, :500].sum(axis=1)
+    assert abs(halves.mean() - 150) < 4 * np.sqrt(1000 * 0.3 * 0.7 / 4 / 100)
+    assert np.all(np.abs(chosen.mean(axis=0) - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 100))
+
+
+def test_more_classes_than_rows_asked_for_keep_a_row_each():
+    y = np.repeat(np.arange(30), 3)
+    assert_array_equal(np.sort(y[thin_by_class(y, 10, seed=0)]), np.arange(30))
