@@ -271,7 +271,7 @@ def test_bins_keep_the_largest_value_and_one_of_each_bin(rng):
         (Explicit([RBF(), Stump()], columns=[None, (0,)]), "not positive semi-definite"),
         (Explicit([Function(lambda G: np.full_like(G, np.nan))]), "not finite"),
         (Explicit([RBF()], columns=[(5,)]), "looks at column 5"),
-        (Explicit([RBF()], columns=[()]), "one column at least"),
+        (Explicit([RBF()], columns=[()]), "one at least"),
         (Explicit([RBF()], columns=[(0,), (1,)]), "2 entries for 1 kernels"),
         (Explicit([RBF()], [0.0]), "weights must be 1 positive numbers"),
         (Explicit([RBF()], [1.0, 2.0]), "weights must be 1 positive numbers"),

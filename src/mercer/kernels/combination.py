@@ -107,7 +107,8 @@ def is_rbf(kernel: Any) -> bool:
 def shape_of(kernel: sk_kernels.RBF) -> tuple[tuple[float, ...], float]:
     """Return the widths of the columns by that of the first one, and that; for one width, nothing and it."""
     widths = np.atleast_1d(kernel.length_scale).astype(np.float64)
-    shape = () if np.ndim(kernel.length_scale) == 0 else tuple((widths / widths[0]).round(12).tolist())
+    one_for_all = np.ndim(kernel.length_scale) == 0
+    shape = () if one_for_all else tuple(float(f"{ratio:.12g}") for ratio in widths / widths[0])
     return shape, float(widths[0])
 
 

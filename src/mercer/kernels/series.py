@@ -38,6 +38,8 @@ class Series(Kernel):
         The w_i.
     by_feature : bool, default=False
         Whether the terms are products over columns.
+    factor : float, default=1.0
+        What multiplies f, in each column.
 
     Examples
     --------
@@ -57,12 +59,14 @@ class Series(Kernel):
         constants: Any,
         weights: Any,
         by_feature: bool = False,
+        factor: float = 1.0,
     ) -> None:
         self.base = base
         self.function = function
         self.constants = constants
         self.weights = weights
         self.by_feature = by_feature
+        self.factor = factor
 
     def gram(self, X: Array, Y: Array) -> Array:
         """Return the sum of the terms for each pair of rows."""
@@ -82,7 +86,7 @@ class Series(Kernel):
 
     def _sum(self, kappa: Array) -> Array:
         total = np.zeros(kappa.shape)
-        self._add(self.constants, self.weights, kappa, total)
+        self._add(self.constants, self.factor * np.asarray(self.weights), kappa, total)
         return total
 
     def _sum_of_products(self, kappas: list[Array]) -> Array:
@@ -93,7 +97,7 @@ class Series(Kernel):
             term = np.full(total.shape, weight)
             for c, kappa in zip(constants, kappas, strict=True):
                 factor[:] = 0.0
-                self._add(np.array([c]), np.ones(1), kappa, factor)
+                self._add(np.array([c]), np.array([self.factor]), kappa, factor)
                 term *= factor
             total += term
         return total

@@ -59,7 +59,7 @@ class Superkernel(KernelLearner):
         Q: the regularised risk (6); how far the kernel is from the ideal one, centred, whose best multiple
         aligns best (3); or the negative log posterior (7), with noise of variance one, at O(m³) a step.
     C : float, default=100.0
-        1 / (λ m), the C of the SVM, with "risk". `KernelSVC` without a C of its own takes this one.
+        1 / (λ m), the C of the SVM, with "risk". `KernelSVC` without a C of its own then takes this one.
     penalty : float or None, default=None
         λ_s. With "risk" only λ_s / C² matters. None is the paper's 10⁻⁴ for power series; for lists of
         kernels 0.3 C² with "risk", and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
@@ -88,8 +88,8 @@ class Superkernel(KernelLearner):
     objective_ : array of shape (n_iter,)
         The least regularised quality so far, after each step.
     gap_ : float
-        How far the last one is above the minimum at most, as a share of it; infinite for "posterior", which
-        is not convex.
+        How far the last one is above the minimum over β at most, as a share of it; infinite for "posterior",
+        which is not convex. (For power series the β are those of the chosen pairs.)
     n_iter_ : int
         The steps.
     classes_ : array of shape (n_classes,)
@@ -105,8 +105,9 @@ class Superkernel(KernelLearner):
     `transform` gives coordinates in the span of the rows of `fit`, since the kernel has no features of its
     own: exact for pairs of rows of which one was there.
 
-    With the Gaussian harmonic superkernel the minimum uses a single term, that of the diagonal pairs: only a
-    scale is learned, which is to say C. That is why the default is a list of widths.
+    With the Gaussian harmonic superkernel the minimum uses a single term, that of the diagonal pairs, or two
+    that are one to an SVM with an intercept: only a scale is learned, which is to say C. That is why the
+    default is a list of widths.
 
     Departures from the paper:
 
@@ -163,6 +164,11 @@ class Superkernel(KernelLearner):
         return self.span_.transform(X)
 
     @property
+    def svm_price(self) -> float:
+        """The C of the SVM that the kernel is learned for; 1 if it is learned for none."""
+        return float(self.C) if self.quality == "risk" else 1.0
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.span_.factor.landmarks)
 
@@ -176,6 +182,8 @@ class Superkernel(KernelLearner):
         check_option(self.solver, "solver", ("planes", "alternation"))
         for name in ("C", "tol", "rank_tol"):
             check_positive(getattr(self, name), name)
+        if not 1e-100 <= self.C <= 1e100:  # its square is computed
+            raise ValueError(f"C must be between 1e-100 and 1e100, got {self.C!r}.")
         if self.penalty is not None:
             check_positive(self.penalty, "penalty")
         check_count(self.max_rank, "max_rank")
@@ -243,19 +251,19 @@ class Superkernel(KernelLearner):
         self.beta_ = found.beta / self.C if self.quality == "risk" else found.beta
         if not np.any(self.beta_ > 0):
             raise ValueError(
-                f"the best kernel is zero: by quality={self.quality!r} none of these kernels explains the "
-                "labels better than none at all. Set quality='risk', or take a superkernel of other kernels"
+                f"the best kernel found is zero: by quality={self.quality!r} these kernels tell no more than "
+                "none at all. Take a superkernel of other kernels, or with labels quality='risk'"
             )
         self.objective_, self.gap_, self.n_iter_ = found.history, found.gap, found.n_iter
         if self.n_iter_ == self.max_iter and self.quality != "alignment" and not self.gap_ <= self.tol:
+            how_far = "" if self.quality == "posterior" else f" at a relative gap of {self.gap_:.1e}"
             warnings.warn(
-                f"stopped after {self.max_iter} steps at a relative gap of {self.gap_:.1e}: increase "
-                "max_iter, or tol",
+                f"stopped after {self.max_iter} steps{how_far}: increase max_iter, or tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         self.kernel_ = terms.kernel(self.beta_)
-        self.span_ = Span(self.kernel_, known.X)
+        self.span_ = Span(self.kernel_, known.X.copy())
 
 
 def _compare(terms: Expansion, known: Knowledge, rng: RandomState) -> LeastSquares:

@@ -40,6 +40,7 @@ IN_PAPER = ("KB", "KB-dis", "Lin.", "Poly.", "RBF")
 LOOKS = {  # of a line of Figure 3
     "KB": ("#c44e52", "o", "-"),
     "KB-dis": ("#dd8452", "s", "-"),
+    "KB whole": ("#8172b3", "X", "-"),
     "Lin.": ("#8c8c8c", "^", "--"),
     "Poly.": ("#937860", "v", "--"),
     "RBF": ("#4c72b0", "D", "--"),
@@ -133,7 +134,7 @@ def draw_figure3(results: Sequence[Result], path: Path) -> None:
         draw_lines(ax, results, kind)
         ax.set(title=kind, xlabel="labels of each small class")
     axes[0].set_ylabel("median accuracy in %")
-    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
     canvas.savefig(path, dpi=150, format="png")
 
 

@@ -52,7 +52,9 @@ def alternate(
         beta = minimize_by_planes(
             KernelForCoefficients(risk).ask, penalty, beta, tol=0.1 * tol, max_iter=INNER_PLANES
         ).beta
-    return Planes(beta, history[-1], solve_master(planes, penalty)[1], np.array(history), len(history))
+    return Planes(
+        beta, history[-1], max(solve_master(planes, penalty)[1], 0.0), np.array(history), len(history)
+    )
 
 
 class KernelForCoefficients:

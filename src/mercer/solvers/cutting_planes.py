@@ -79,6 +79,10 @@ class Penalty:
         """Return Mβ."""
         return self.M * beta if self.M.ndim == 1 else self.M @ beta
 
+    def sizes(self, beta: Array) -> Array:
+        """Return the length of each term, which its unit does not change."""
+        return beta * np.sqrt(self.diagonal)
+
     def whiten(self, W: Array) -> Array:
         """Return L⁻¹ W, for M = L Lᵀ."""
         if self.M.ndim == 1:
@@ -150,7 +154,8 @@ def _next(best: Array, ahead: Array, penalty: Penalty, fade: bool) -> Array:
     beta = best + CAUTION * min(1.0, reach) * (ahead - best)
     if not fade:
         return beta
-    kept = np.where((ahead == 0.0) & (beta < FADING * beta.max(initial=0.0)), 0.0, beta)
+    size = penalty.sizes(beta)
+    kept = np.where((ahead == 0.0) & (size < FADING * size.max(initial=0.0)), 0.0, beta)
     return kept * np.sqrt(penalty.value(beta) / max(penalty.value(kept), TINY))
 
 
@@ -165,7 +170,9 @@ def solve_master(planes: list[Plane], penalty: Penalty) -> tuple[Array, float]:
     x = minimize_on_simplex(R, h)
     w = R @ x
     beta = np.maximum(penalty.unwhiten(w), 0.0)
-    return np.where(beta > ZERO * beta.max(initial=0.0), beta, 0.0), float(h @ x[: len(h)] - 0.5 * w @ w)
+    size = penalty.sizes(beta)
+    beta = np.where(size > ZERO * size.max(initial=0.0), beta, 0.0)
+    return beta, float(h @ x[: len(h)] - 0.5 * w @ w)
 
 
 def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:

@@ -60,15 +60,16 @@ class Grams(ABC):
 
     def centred_products(self, T: Array) -> tuple[Array, Array]:
         """Return <HK_iH, HK_jH> of all matrices, and <K_i, T> for a centred T. O(n² r²)."""
-        n = self.n_rows
         A, b = np.zeros((self.n_terms, self.n_terms)), np.zeros(self.n_terms)
-        means = np.zeros((self.n_terms, n))  # of the rows of each matrix
+        means = self.apply(np.full(self.n_rows, 1.0 / self.n_rows))  # of the rows of each matrix
+        means -= 0.5 * means.mean(axis=1, keepdims=True)
         for rows, part in self.parts():
+            # centred before they are multiplied: of nearly constant matrices little would be left after
+            part = part.reshape(self.n_terms, -1, self.n_rows) - means[:, None, :] - means[:, rows, None]
+            part = part.reshape(self.n_terms, -1)
             A += part @ part.T
             b += part @ T[rows].ravel()
-            means[:, rows] = part.reshape(self.n_terms, -1, n).mean(axis=2)
-        everything = means.mean(axis=1)
-        return A - 2.0 * n * (means @ means.T) + n**2 * np.outer(everything, everything), b
+        return A, b
 
     def parts(self) -> Iterator[tuple[slice, Array]]:
         """Give some rows of all matrices at a time, those of each matrix as one row."""

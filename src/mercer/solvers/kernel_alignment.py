@@ -59,7 +59,7 @@ def _factor(H: Array) -> tuple[Array, Array]:
 def minimize_distance(
     problem: LeastSquares, M: Array, progress: Callable[[int], bool] | None = None
 ) -> Planes:
-    """Return the weights, and a lower bound of the minimum that holds whatever rounding does."""
+    """Return the weights, and a lower bound of the minimum; its gap is rounding errors alone."""
     H = problem.A + (np.diag(M) if M.ndim == 1 else M)
     L, H = _factor(H)
     beta, _ = nnls(L.T, solve_triangular(L, problem.b, lower=True))

@@ -25,6 +25,7 @@ Columns = tuple[int, ...] | None
 
 FACTOR_TOL = 1e-10  # what a factor may leave of a kernel
 FEW_COLUMNS = 2  # on which a kernel may have a low rank
+MOST_SQUARINGS = 20  # of a Gaussian kernel, to get a narrower one
 N_CHECKED = 100  # rows on which a kernel is checked for being one
 
 
@@ -109,12 +110,13 @@ class Explicit(PairKernel):
         terms = self.list_terms()
         grams = keep(terms, X)
         penalty = 1.0 / np.array([term.weight for term in terms])
-        spread = grams.spreads()
-        if not np.any(spread > 1e-12 * mean_diagonals(terms, X)):
+        spread, size = grams.spreads(), mean_diagonals(terms, X)
+        varies = spread > FACTOR_TOL * size
+        if not np.any(varies):
             raise ValueError("all kernels are constant on these rows: take others, or other rows")
         if self.normalize:
             # a kernel that does not tell the rows apart is given no weight instead of an endless one
-            penalty *= np.where(spread > FACTOR_TOL * spread.max(), spread, spread.max() / FACTOR_TOL) ** 2
+            penalty *= np.where(varies, spread, np.maximum(size, 1e-100) / FACTOR_TOL) ** 2
         kernels = [clone(term.kernel) for term in terms]
         columns = None if self.columns is None else [term.columns for term in terms]
 
@@ -127,16 +129,21 @@ class Explicit(PairKernel):
 
 
 def _as_columns(columns: Sequence[int] | None) -> Columns:
-    if columns is not None and len(columns) == 0:
-        raise ValueError("a kernel must look at one column at least; None is all of them")
-    return None if columns is None else tuple(map(int, columns))
+    if columns is None:
+        return None
+    numbers = np.asarray(columns)
+    if numbers.dtype == np.bool_:
+        numbers = np.flatnonzero(numbers)
+    if numbers.ndim != 1 or len(numbers) == 0 or numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise ValueError(f"columns must be numbers of columns, one at least, not {columns!r}; None is all")
+    return tuple(numbers.tolist())
 
 
 def keep(terms: Sequence[Term], X: Array) -> Grams:
     """Return the Gram matrices, by factors of low rank where kernels of few columns have any."""
     factors: dict[int, Array] = {}
     for i, (kernel, columns, _) in enumerate(terms):
-        check_psd(kernel, restrict(X[:N_CHECKED], columns))
+        check_psd(kernel, restrict(X[:: max(1, len(X) // N_CHECKED)], columns))
         if columns is not None and len(columns) <= FEW_COLUMNS:
             F = factor_kernel(kernel, restrict(X, columns))
             if F is not None:
@@ -170,7 +177,8 @@ def group_powers(terms: Sequence[Term], places: Sequence[int]) -> list[list[int]
         if is_rbf(kernel):
             shape, width = shape_of(kernel)
             power = 2.0 * np.log2(width)
-            groups.setdefault((columns, shape, round(power % 1.0, 9) % 1.0), []).append(i)
+            level = int(np.floor(power)) // MOST_SQUARINGS  # each squaring doubles the rounding errors
+            groups.setdefault((columns, shape, level, round(power % 1.0, 9) % 1.0), []).append(i)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -228,6 +236,8 @@ def check_psd(kernel: sk_kernels.Kernel, X: Array) -> None:
     if is_rbf(kernel):
         return
     K = values(kernel, X, X)
+    if not np.allclose(np.diag(K), kernel.diag(X), rtol=1e-6):
+        raise ValueError(f"the kernel {kernel} has noise on its diagonal: leave the WhiteKernel out")
     least = float(eigvalsh(0.5 * (K + K.T))[0])
     if least < -1e-8 * float(np.abs(np.diag(K)).sum()) or not np.allclose(K, K.T, rtol=1e-6):
         raise ValueError(

@@ -20,7 +20,6 @@ from mercer.solvers.low_rank import factor_low_rank
 from .base import HELD, Array, Expansion, PairKernel, as_pairs, values_of_pairs
 
 N_BINS = 4096  # of values of the base kernel; a pair of each may be chosen
-MANY = 2**20  # pairs: of more, those of some rows may be chosen
 N_ROWS = 150  # at most, whose pairs may be chosen where a pair is more than one number
 
 
@@ -104,12 +103,11 @@ class PowerSeries(PairKernel):
         kappa = base_values(base, X, X)
         self.check_values(kappa)
         check_varied(base, kappa)
-        candidates = one_of_each_bin(kappa[:: max(1, kappa.size // MANY)], N_BINS)
+        candidates = one_of_each_bin(kappa, N_BINS)
         if len(others):
             more = base_values(base, X, others)
             self.check_values(more)
-            some = one_of_each_bin(more[:: max(1, more.size // MANY)], N_BINS)
-            candidates = np.concatenate([candidates, some])
+            candidates = np.concatenate([candidates, one_of_each_bin(more, N_BINS)])
         candidates = np.maximum(candidates, 0.0)
         c = candidates[pick_pairs(terms, candidates[:, None], tol, max_rank)]
         sums = PowerSum(FUNCTIONS.index(terms.function), terms.scale * c, np.full(len(c), terms.factor))
@@ -177,7 +175,7 @@ class GaussianHarmonic(Harmonic):
     def base(self) -> sk_kernels.Kernel:
         """The Gaussian kernel."""
         if self.length_scale is None:
-            raise ValueError("length_scale is None: fitted_to(X) fills it in")
+            raise AttributeError("length_scale is None: fitted_to(X) fills it in")
         check_positive(self.length_scale, "length_scale")
         return sk_kernels.RBF(float(self.length_scale), "fixed")
 
@@ -243,8 +241,9 @@ class ARD(PairKernel):
 
         def kernel(beta: Array) -> Series:
             used = beta > 0
-            weights = beta[used] * terms.factor ** X.shape[1]
-            return Series(base, terms.function, terms.scale * c[used], weights, by_feature=True)
+            return Series(
+                base, terms.function, terms.scale * c[used], beta[used], by_feature=True, factor=terms.factor
+            )
 
         return Expansion(hold(ComputedGrams(compute, len(c), len(X))), M, kernel)
 
@@ -253,7 +252,10 @@ def hold(grams: ComputedGrams) -> Grams:
     """Return the matrices held in memory, if they may take so much."""
     if grams.n_terms * grams.n_rows**2 > HELD:
         return grams
-    return HeldGrams(np.stack([grams.term(i) for i in range(grams.n_terms)]))
+    stack = np.empty((grams.n_terms, grams.n_rows, grams.n_rows))
+    for i in range(grams.n_terms):
+        stack[i] = grams.term(i)
+    return HeldGrams(stack)
 
 
 def base_values(base: sk_kernels.Kernel, X: Array, Y: Array) -> Array:

@@ -81,6 +81,6 @@ def _check(widths: Sequence[float], name: str) -> NDArray[np.float64]:
 def _median_distance(Z: Array) -> float:
     """Return the median distance of two rows, of some of them if they are many."""
     some = Z[:: max(1, len(Z) // SOME_ROWS)]
-    distance = euclidean_distances(some)[np.triu_indices(len(some), 1)]
-    distance = distance[distance > 0]
+    distance = euclidean_distances(some - some.mean(axis=0))[np.triu_indices(len(some), 1)]
+    distance = distance[distance > 1e-6 * np.max(distance, initial=0.0)]  # less are rounding errors
     return float(np.median(distance)) if len(distance) else 1.0

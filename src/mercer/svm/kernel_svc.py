@@ -52,7 +52,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float or None, default=None
         The price of a margin violation. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
-        None is the C that the learner learns for, if it has such a parameter (`Superkernel`), and else 1.
+        None is the C that the learner learns for, if it says so (`Superkernel`), and else 1.
     relative_C : bool, default=False
         Whether `C` is divided by the mean squared distance of the rows from their mean in the feature space
         of the kernel, so that its scale does not matter: then search C over 0.1 … 100.
@@ -182,7 +182,8 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
 
     def _weigh(self, X: Array, y: NDArray[Any], sample_weight: Any) -> Array:
         """Check what was asked for, name the classes, and return the C of each row."""
-        price = getattr(self.learner, "C", 1.0) if self.C is None else self.C
+        usual = 1.0 if self.relative_C else getattr(self.learner, "svm_price", 1.0)
+        price = usual if self.C is None else self.C
         check_scalar(price, "C", Real, min_val=0, include_boundaries="neither")
         check_scalar(self.tol, "tol", Real, min_val=0, include_boundaries="neither")
         if self.solver not in ("auto", "gram", "features"):

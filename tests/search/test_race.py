@@ -1,0 +1,200 @@
+"""Who is dropped, who may win, and the table."""
+
+import numpy as np
+import pytest
+from numpy.random import RandomState
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVC
+
+from mercer import KernelSearchCV, StumpSVC
+from mercer.search import Candidate
+from mercer.search.evaluation import Outcome
+from mercer.search.honest import draw_rows
+from mercer.search.leaderboard import as_table, honest_error, rank
+from mercer.search.race import Race
+from search.odd_classifiers import Sign, start_journal, two_blobs
+from search.test_honest import slow_judgement
+
+N = 100
+HALVES = np.arange(50), np.arange(50, 100)
+
+
+def errors_at(rate, seed=0):
+    """Return as many errors as the rate says, at random rows."""
+    wrong = np.zeros(50)
+    wrong[np.random.default_rng(seed).permutation(50)[: round(50 * rate)]] = 1.0
+    return wrong
+
+
+def run(race, candidate, half, *rates, seconds=1.0):
+    """Enter a fold of a candidate, whose settings that go on have these rates of errors."""
+    entries = race.of(candidate, alive=True)
+    wrong = np.column_stack([errors_at(rate, seed=candidate) for rate in rates])
+    times = np.full(len(rates), seconds)
+    race.record(candidate, entries, HALVES[half], Outcome(wrong, times, times / 10, seconds))
+
+
+def make_race(*n_settings):
+    """Return a race of candidates called a, b, … with so many settings."""
+    names = "abcdef"
+    return Race(
+        [Candidate(names[i], SVC(), {"C": list(range(1, n + 1))}) for i, n in enumerate(n_settings)], N
+    )
+
+
+def test_settings_far_behind_are_dropped_and_others_stay():
+    race = make_race(2, 2)
+    run(race, 0, 0, 0.1, 0.9)
+    run(race, 1, 0, 0.16, 0.7)
+    race.drop_hopeless(None)
+    assert_array_equal(race.alive, [True, False, True, False])
+    assert race.reason == {0: "some settings were far behind", 1: "some settings were far behind"}
+    assert_array_equal(race.finalists(), [0, 2])
+
+
+@pytest.mark.parametrize("n_more", range(20))
+def test_dropped_is_who_is_three_standard_errors_and_a_row_behind(n_more):
+    race = make_race(1, 1)
+    wrong = np.zeros((50, 2))
+    wrong[:5, 0] = 1.0  # the best: five rows, which the other has right
+    wrong[10 : 15 + n_more, 1] = 1.0
+    for i in range(2):
+        race.record(i, race.of(i), HALVES[0], Outcome(wrong[:, [i]], np.ones(1), np.ones(1), 1.0))
+    race.drop_hopeless(None)
+    difference = wrong[:, 1] - wrong[:, 0]
+    behind = difference.sum() > 3.0 * np.sqrt(np.sum(difference**2)) + 1.0
+    assert race.alive[1] == (not behind)
+    assert race.alive[0]
+
+
+def test_the_best_setting_of_the_reference_stays_however_bad_it_is():
+    race = make_race(1, 2)
+    run(race, 0, 0, 0.0)
+    run(race, 1, 0, 0.9, 0.8)
+    race.drop_hopeless(1)
+    assert_array_equal(race.alive, [True, False, True])
+
+
+def test_a_candidate_without_settings_left_says_so():
+    race = make_race(1, 2)
+    run(race, 0, 0, 0.0)
+    run(race, 1, 0, 0.9, 0.8)
+    race.drop_hopeless(None)
+    assert_array_equal(race.alive, [True, False, False])
+    assert race.reason == {1: "it was far behind"}
+
+
+def test_the_winner_is_never_dropped_and_is_the_best_of_those_that_ran_to_the_end(rng):
+    for _ in range(50):
+        race = make_race(3, 3)
+        wrong = (rng.random((N, 6)) < rng.uniform(0.1, 0.9, size=6)).astype(float)
+        for half in HALVES:
+            for i in range(2):
+                entries = race.of(i, alive=True)
+                times = np.ones(len(entries))
+                outcome = Outcome(wrong[np.ix_(half, entries)], times, times, 1.0)
+                race.record(i, entries, half, outcome)
+            race.drop_hopeless(None)
+        assert race.alive[race.winner()]
+        finalists = race.finalists()
+        assert wrong[:, race.winner()].mean() == wrong[:, finalists].mean(axis=0).min()
+
+
+def test_who_had_no_time_for_the_last_fold_may_win_and_is_compared_on_the_rows_of_all():
+    race = make_race(1, 1)
+    run(race, 0, 0, 0.3)  # the cheap one comes first, and is the only one that runs twice
+    run(race, 1, 0, 0.1)
+    run(race, 0, 1, 0.0)
+    race.withdraw(1, "no time")
+    assert_array_equal(race.finalists(), [0, 1])
+    assert race.winner() == 1
+    assert_allclose(race.errors(race.finalists()), [0.3, 0.1])
+    error, noise = honest_error(race, seed=0)
+    wrong = race.wrong[HALVES[0]]
+    assert_allclose(error, slow_judgement(wrong, draw_rows(50, RandomState(0)).counts)[0])
+    assert_allclose(noise, np.sqrt(error * (1 - error) / 50))
+
+
+def test_who_ran_on_less_than_half_of_the_rows_may_not_win():
+    race = make_race(1, 1)
+    quarters = np.split(np.arange(N), 4)
+    one = np.ones(1)
+    for k, quarter in enumerate(quarters):
+        race.record(0, race.of(0), quarter, Outcome(np.full((25, 1), k % 2), one, one, 1.0))
+        if k == 0:
+            race.record(1, race.of(1), quarter, Outcome(np.zeros((25, 1)), one, one, 1.0))
+            race.withdraw(1, "no time")
+    assert_array_equal(race.finalists(), [0])
+
+
+def test_who_fails_is_out_whatever_it_did_before():
+    race = make_race(1, 1)
+    run(race, 0, 0, 0.3)
+    run(race, 1, 0, 0.1)
+    nothing = Outcome(np.ones((50, 1)), np.zeros(1), np.zeros(1), 0.0, "ValueError: no")
+    race.record(1, race.of(1), HALVES[1], nothing)
+    assert race.winner() == 0
+    assert race.reason == {1: "ValueError: no"}
+    line = rank(race, None, 0)[0]
+    assert (line["candidate"], line["folds"], line["note"]) == ("b", 1, "ValueError: no")
+
+
+def test_the_table_is_sorted_and_says_how_far_each_is_from_the_reference_on_the_same_rows():
+    race = make_race(2, 1, 2, 1)
+    for half in range(2):
+        run(race, 0, half, 0.3, 0.34, seconds=2.0)
+        run(race, 1, half, 0.5)
+        run(race, 2, half, 0.2, 0.22, seconds=4.0)
+    race.withdraw(3, "too slow")
+    table = as_table(rank(race, 0, seed=7))
+    assert list(table.index) == ["c", "a", "b", "d"]
+    counts = draw_rows(N, RandomState(7)).counts
+    for name, entries in [("a", [0, 1]), ("b", [2]), ("c", [3, 4])]:
+        line, error = table.loc[name], slow_judgement(race.wrong[:, entries], counts)[0]
+        assert_allclose(line["error"], error)
+        assert_allclose(line["std_error"], np.sqrt(error * (1 - error) / N))
+        if name == "a":
+            assert np.isnan(line[["difference", "low", "high"]].astype(float)).all()
+            continue
+        assert_allclose(line["difference"], error - slow_judgement(race.wrong[:, [0, 1]], counts)[0])
+        paired = race.wrong[:, entries[0]] - race.wrong[:, 0]  # the best of each
+        half_width = 1.96 * np.std(paired) / np.sqrt(N)
+        assert_allclose([line["low"], line["high"]], line["difference"] + np.array([-1, 1]) * half_width)
+    assert table.loc["c", "difference"] < 0 < table.loc["b", "difference"]
+    assert table.loc["c", "settings"] == {"C": 1}
+    assert_array_equal(table["fit_seconds"], [4.0, 2.0, 1.0, np.nan])
+    assert_array_equal(table["predict_seconds"], [0.4, 0.2, 0.1, np.nan])
+    assert_array_equal(table["folds"], [2, 2, 2, 0])
+    assert list(table["note"]) == ["", "", "", "too slow"]
+    assert np.isnan(table.loc["d", "error"])
+
+
+def test_equal_predictions_differ_by_nothing_with_an_interval_around_it():
+    race = make_race(1, 1)
+    wrong = errors_at(0.2)[:, None]
+    for i in range(2):
+        for half in HALVES:
+            race.record(i, race.of(i), half, Outcome(wrong, np.ones(1), np.ones(1), 1.0))
+    line = as_table(rank(race, 0, 0)).loc["b"]
+    assert line["difference"] == 0
+    assert line["low"] < 0 < line["high"]
+
+
+def test_in_a_search_the_hopeless_are_dropped_after_a_fold_and_the_reference_is_not():
+    journal = start_journal()
+    X, y = two_blobs(100)
+    some = {"good": Sign("good"), "RBF-SVM": Sign("RBF-SVM", wrong=0.9), "bad": Sign("bad", wrong=0.8)}
+    search = KernelSearchCV(some, cv=5, random_state=0).fit(X, y)
+    assert search.best_name_ == "good"
+    assert [journal.names().count(name) for name in some] == [6, 5, 1]
+    table = search.leaderboard_
+    assert list(table["folds"]) == [5, 1, 5]
+    assert list(table["note"]) == ["", "it was far behind", ""]
+    assert_allclose(table.loc["good", "difference"], -0.9)
+    assert table.loc["good", "high"] < 0
+
+
+def test_without_a_reference_there_are_no_differences():
+    X, y = two_blobs(40)
+    table = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y).leaderboard_
+    assert np.isnan(table.loc["stump", "difference"])
