@@ -161,7 +161,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             report=lambda: self._report(race, reference, seed, context),
         )
         self._rank(race, reference, seed)
-        self._refit(race, rows, searched, clock)
+        self._refit(race, rows, searched, clock, n_trained=len(folds[0][0]))
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -280,17 +280,14 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if len(race.finalists()):
             self.error_, self.std_error_ = honest_error(race, seed)
 
-    def _refit(self, race: Race, rows: Rows, searched: Rows, clock: Clock) -> None:
+    def _refit(self, race: Race, rows: Rows, searched: Rows, clock: Clock, *, n_trained: int) -> None:
         if not len(race.finalists()):
             reasons = "; ".join(f"{race.candidates[i].name}: {why}" for i, why in race.reason.items())
             raise ValueError(f"no candidate could be fitted to these rows ({reasons})")
         winner = race.winner()
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
-        expected = (
-            race.fit_seconds[winner]
-            / race.n_folds[winner]
-            * (len(rows.X) / len(searched.X)) ** candidate.growth
-        )
+        seconds = race.fit_seconds[winner] / race.n_folds[winner]  # to fit it to n_trained rows
+        expected = seconds * (len(rows.X) / n_trained) ** candidate.growth
         self.rows_used_ = len(rows.X) if expected <= clock.left() or rows is searched else len(searched.X)
         start = time.monotonic()
         scaler, fitted = refit(candidate, setting, rows if self.rows_used_ == len(rows.X) else searched)

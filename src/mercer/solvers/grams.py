@@ -181,6 +181,15 @@ class SeriesGrams(Grams):
         add_terms(self.terms._replace(weights=weights), self.kappa[rows], K)
         return K
 
+    def spreads(self) -> Array:
+        """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
+        diagonal = np.ascontiguousarray(np.diag(self.kappa))[:, None]
+        each = np.empty((self.n_terms, self.n_rows, 1))
+        for i, weights in enumerate(np.diag(self.terms.weights)):
+            each[i] = 0.0
+            add_terms(self.terms._replace(weights=weights), diagonal, each[i])
+        return each.mean(axis=(1, 2)) - self.quadratics(np.full(self.n_rows, 1.0 / self.n_rows))
+
     def take(self, rows: Rows) -> "SeriesGrams":
         """Return the matrices of some of the rows."""
         return SeriesGrams(self.terms, self.kappa[np.ix_(rows, rows)])

@@ -47,6 +47,11 @@ class PowerGrams(Grams):
         """Return some rows of K_i."""
         return self._sum(np.eye(self.n_terms)[i], rows)
 
+    def spreads(self) -> Array:
+        """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
+        diagonal = np.diag(self.E)[None, :] ** np.exp2(self.squarings)[:, None]
+        return diagonal.mean(axis=1) - self.quadratics(np.full(self.n_rows, 1.0 / self.n_rows))
+
     def take(self, rows: Rows) -> "PowerGrams":
         """Return the matrices of some of the rows."""
         return PowerGrams(self.E[np.ix_(rows, rows)], self.squarings)

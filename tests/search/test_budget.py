@@ -1,0 +1,195 @@
+"""What is done when the time is over, or Ctrl-C is pressed, or a callback has seen enough, is ranked.
+
+Time here is the journal's: it goes on when a classifier says so, and a test takes none.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.callback import ProgressBar
+
+from mercer import KernelSearchCV, StumpSVC
+from mercer.search import Candidate, heats
+from mercer.search.clock import Clock
+from mercer.search.evaluation import Rows
+from mercer.search.folds import make_folds
+from mercer.search.race import Race
+from search.odd_classifiers import Sign, start_journal, two_blobs
+from stand_ins import Stop
+
+X, Y = two_blobs(60)
+
+
+@pytest.fixture
+def journal(monkeypatch):
+    journal = start_journal()
+    journal.replaces_time(monkeypatch)
+    return journal
+
+
+def search_among(*models, **options):
+    options = {"cv": 5, "random_state": 0} | options
+    return KernelSearchCV({model.name: model for model in models}, **options).fit(X, Y)
+
+
+def test_a_clock_counts_down_and_without_a_budget_for_ever(journal):
+    journal.now = 7.0
+    assert Clock(5.0, 10.0).left() == 8.0
+    assert Clock(5.0, None).left() == np.inf
+
+
+def test_without_a_budget_the_slow_run_to_the_end(journal):
+    search = search_among(Sign("quick", seconds=1.0, wrong=0.1), Sign("slow", seconds=1e5))
+    assert search.best_name_ == "slow"
+    assert search.stopped_ is None
+    assert_array_equal(search.leaderboard_["folds"], 5)
+
+
+def test_too_slow_a_candidate_is_withdrawn_with_a_note_and_the_search_ends_in_time(journal):
+    search = search_among(Sign("slow", seconds=30.0), Sign("quick", seconds=1.0, wrong=0.1), budget=120.0)
+    # trying it twice took half of the time
+    assert journal.names().count("slow") == 2 + 1
+    table = search.leaderboard_
+    assert list(table.loc["quick", ["folds", "note"]]) == [5, ""]
+    assert table.loc["slow", "folds"] == 1
+    assert "would take some 30.0 s" in table.loc["slow", "note"]
+    assert search.best_name_ == "quick"  # the other ran on too few rows
+    assert journal.now <= 120.0
+    assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+
+
+def test_who_was_not_even_tried_says_so(journal):
+    models = [Sign("first", seconds=40.0), Sign("second"), Sign("third")]
+    search = search_among(*models, budget=100.0)
+    assert list(search.leaderboard_.loc[["second", "third"], "note"]) == ["no time was left to try it"] * 2
+    assert search.best_name_ == "first"
+
+
+def test_cheap_candidates_come_first(journal):
+    search_among(Sign("slow", seconds=3.0), Sign("quick", seconds=1.0), Sign("fair", seconds=2.0), budget=1e4)
+    names = journal.names()[6:]  # after each was timed
+    assert names[:15] == ["quick", "fair", "slow"] * 5
+
+
+@pytest.mark.parametrize("budget", [1e-9, 0.1, 1.0])
+def test_with_hardly_any_time_the_cheapest_still_gives_a_model(journal, budget):
+    search = search_among(Sign("quick", seconds=0.4), Sign("slow", seconds=50.0), budget=budget)
+    assert search.best_name_ == "quick"
+    assert search.stopped_ == "budget"
+    assert search.leaderboard_.loc["quick", "folds"] == 1
+    assert "slow" not in journal.names()
+    assert np.isfinite(search.error_)
+    assert_array_equal(search.predict(X), Y)
+
+
+def test_who_fails_when_it_is_timed_does_not_take_the_place_of_the_cheapest(journal):
+    broken = Sign("broken", error=ValueError("odd"), seconds=0.01)
+    search = search_among(broken, Sign("works", seconds=0.4), budget=1.0)
+    assert search.best_name_ == "works"
+    assert_array_equal(search.predict(X), Y)
+
+
+@pytest.mark.parametrize("seconds", [0.7, 2.0, 5.0, 11.0])
+def test_the_search_ends_near_its_budget(journal, seconds):
+    models = [Sign(name, seconds=seconds * (1 + k / 3), wrong=0.04 * k) for k, name in enumerate("abcd")]
+    search = search_among(*models, budget=60.0)
+    slowest_of_all = 2 * seconds * 2.0
+    assert journal.now <= 60.0 + slowest_of_all
+    assert search.best_name_ == "a"
+
+
+def test_when_the_time_runs_out_within_a_fold_the_best_so_far_wins_and_not_the_cheapest(journal):
+    models = [Sign("cheap", seconds=1.0, wrong=0.3), Sign("good", seconds=11.0)]
+    search = search_among(*models, budget=55.0)
+    assert list(search.leaderboard_.loc[["cheap", "good"], "folds"]) == [4, 2]
+    assert search.best_name_ == "good"
+
+
+def test_the_time_of_a_fold_is_foretold_from_few_rows_and_how_it_grows(journal, rng):
+    n = 2500
+    rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
+    candidates = [
+        Candidate(str(power), Sign(str(power), seconds=1e-6, power=power), {"C": [1.0, 2.0]}, growth=power)
+        for power in (0.0, 1.0, 2.5)
+    ]
+    folds = make_folds(rows.y, 5, 0)
+    found = heats.pilot(Race(candidates, n), rows, folds, Clock(0.0, 1e6))
+    for i, power in enumerate((0.0, 1.0, 2.5)):
+        assert_allclose(found[i], 2 * 1e-6 * 2000**power, rtol=1e-9)
+    assert max(len(X) for _, X, _ in journal.fits) == heats.PILOT_ROWS
+
+
+@pytest.mark.parametrize("n", [60, 500, 799])
+def test_where_there_are_not_many_rows_all_are_tried_and_nothing_is_added(journal, rng, n):
+    rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
+    race = Race([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n)
+    train, test = np.arange(n - 10), np.arange(n - 10, n)
+    found = heats.pilot(race, rows, [(train, test)], Clock(0.0, 1e6))
+    assert_allclose(found[0], 1e-6 * (n - 10) ** 2.0)
+
+
+def test_the_winner_is_fitted_to_all_rows_if_there_is_time_for_it(journal):
+    X, y = two_blobs(400)
+
+    def fit(budget):
+        model = Candidate("a", Sign("a", seconds=1e-4, power=2.0), {}, growth=2.0)
+        return KernelSearchCV({"a": model}, max_rows=100, cv=2, budget=budget, random_state=0).fit(X, y)
+
+    # a fold of 50 rows takes 0.25 s, and 400 rows take 16 s
+    assert fit(None).rows_used_ == fit(30.0).rows_used_ == 400
+    assert fit(10.0).rows_used_ == 100
+    assert len(journal.fits[-1][1]) == 100
+
+
+def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():
+    journal = start_journal()
+    broken = Sign("broken", error=KeyboardInterrupt(), breaks_at=2)
+    search = search_among(Sign("fair", wrong=0.2), Sign("good"), broken)
+    assert search.stopped_ == "interrupt"
+    assert list(search.leaderboard_.loc[["fair", "good", "broken"], "folds"]) == [2, 2, 1]
+    assert journal.names()[-1] == search.best_name_ == "good"
+    assert_array_equal(search.predict(X), Y)
+
+
+def test_an_interrupt_before_any_result_is_one():
+    start_journal()
+    with pytest.raises(KeyboardInterrupt):
+        search_among(Sign("broken", error=KeyboardInterrupt()), Sign("good"))
+    start_journal()
+    with pytest.raises(KeyboardInterrupt):  # a failure is no result
+        search_among(Sign("bad", error=ValueError("no")), Sign("broken", error=KeyboardInterrupt()))
+    start_journal()
+    with pytest.raises(KeyboardInterrupt):  # while candidates are timed
+        search_among(Sign("good"), Sign("broken", error=KeyboardInterrupt()), budget=1e3)
+
+
+class Watch(Stop):
+    """A callback that looks at the leaderboard after each candidate, and stops after so many."""
+
+    def __init__(self, n_steps):
+        super().__init__(n_steps, "candidate")
+        self.judged = []
+
+    def on_fit_task_end(self, estimator, context, **more):
+        if context.task_name == "candidate":
+            self.judged.append(int(estimator.leaderboard_["folds"].sum()))
+        return super().on_fit_task_end(estimator, context, **more)
+
+
+def test_callbacks_see_the_leaderboard_grow_and_may_stop():
+    start_journal()
+    watch = Watch(n_steps=5)
+    models = {"a": Sign("a", wrong=0.1), "b": Sign("b"), "c": Sign("c", wrong=0.1)}
+    search = KernelSearchCV(models, cv=4, random_state=0).set_callbacks(watch).fit(X, Y)
+    assert watch.judged == [1, 2, 3, 4, 5]
+    assert search.stopped_ == "callback"
+    assert search.best_name_ == "b"
+    everything = Watch(n_steps=100)
+    search.set_callbacks(everything).fit(X, Y)
+    assert everything.judged == list(range(1, 13))
+    assert search.stopped_ is None
+
+
+def test_progress_is_shown(capsys):
+    KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).set_callbacks(ProgressBar()).fit(X, Y)
+    assert "KernelSearchCV" in capsys.readouterr().out
