@@ -36,7 +36,9 @@ def blobs(n: int, n_features: int = 30, n_classes: int = 10) -> tuple[Array, Lab
     centres = 2.0 * rng.normal(size=(n_classes, n_features))
     shapes = rng.normal(size=(n_classes, n_features, n_features)) / np.sqrt(n_features)
     y = rng.permutation(np.arange(n) % n_classes)
-    X = centres[y] + np.einsum("ij,ijk->ik", rng.normal(size=(n, n_features)), shapes[y])
+    X = rng.normal(size=(n, n_features))
+    for j, (centre, shape) in enumerate(zip(centres, shapes, strict=True)):
+        X[y == j] = centre + X[y == j] @ shape
     return X, y
 
 

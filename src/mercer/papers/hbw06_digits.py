@@ -40,7 +40,7 @@ IN_PAPER = ("KB", "KB-dis", "Lin.", "Poly.", "RBF")
 LOOKS = {  # of a line of Figure 3
     "KB": ("#c44e52", "o", "-"),
     "KB-dis": ("#dd8452", "s", "-"),
-    "KB whole": ("#8172b3", "X", "-"),
+    "KB C=1": ("#8172b3", "X", "-"),
     "Lin.": ("#8c8c8c", "^", "--"),
     "Poly.": ("#937860", "v", "--"),
     "RBF": ("#4c72b0", "D", "--"),

@@ -51,7 +51,7 @@ def choose_rows(y: np.ndarray, stream: np.random.RandomState) -> np.ndarray:
 def summarize(results: Sequence[Result]) -> list[str]:
     """Return the mean over the sets that have results, and how many come near the paper's better variant."""
     sentences = []
-    for name in (*IN_PAPER, "KB whole", "Tuned"):
+    for name in (*IN_PAPER, "KB C=1", "Tuned"):
         means = means_of(results, name)
         if not means:
             continue
