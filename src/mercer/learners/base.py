@@ -77,6 +77,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         """Return features of the rows whose inner products are the learned kernel."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        _check_scale(X)
         features: Array = self.kernel_.transform(X)
         return features
 
@@ -128,7 +129,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         return label.astype(np.intp)
 
     def _check_unlabelled(self, unlabelled: Any) -> Array | None:
-        if unlabelled is None:
+        if unlabelled is None or len(np.asarray(unlabelled)) == 0:
             return None
         rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
         _check_feature_names(self, unlabelled, reset=False)

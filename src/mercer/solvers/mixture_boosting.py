@@ -15,7 +15,9 @@ from mercer.solvers.pair_weights import PairWeights, dissolve_chunklets, neighbo
 
 Array = NDArray[np.float64]
 
-ONE_THREAD = 2**21  # rows × columns × components: below, threads wait for each other more than they work
+ONE_THREAD = (
+    200  # columns: products are of blocks of rows, and up to so many threads wait more than they work
+)
 ATTEMPTS = 5  # at mixtures with a positive edge, before it stops
 
 
@@ -84,7 +86,7 @@ def boost_mixtures(
     edges = None if n_mutual is None else neighbour_graph(X, chunklets, n_mutual)
     largest = largest_alpha(weights, max_alpha)
     rounds: list[Round] = []
-    with threadpool_limits(1 if X.size * weak.n_components <= ONE_THREAD else None):
+    with threadpool_limits(1 if X.shape[1] <= ONE_THREAD else None):
         while len(rounds) < n_rounds:
             parts = chunklets if edges is None else dissolve_chunklets(chunklets, edges, weights)
             problem = state_problem(

@@ -14,10 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+HUBS = 3  # members of most neighbours, which come first
 
 
 class Trellis(NamedTuple):
@@ -101,13 +102,38 @@ def _arrange(members: Index, apart: Index) -> tuple[Index, Index, list[list[int]
     graph.sort_indices()
     lists = [tuple(part) for part in np.split(graph.indices, graph.indptr[1:-1])]
     place = np.empty(m, dtype=np.intp)
-    place[reverse_cuthill_mckee(graph, symmetric_mode=True)] = np.arange(m)
+    place[_narrow_order(lists)] = np.arange(m)
     groups: dict[tuple[int, ...], int] = {}
     for c in np.argsort(place):
         groups.setdefault(lists[c], len(groups))
     group = np.array([groups[neighbours] for neighbours in lists], dtype=np.intp)
     order = np.lexsort((place, group))
     return order, group[order], [sorted(set(group[list(neighbours)].tolist())) for neighbours in groups]
+
+
+def _narrow_order(neighbours: list[tuple[int, ...]]) -> list[int]:
+    """Return an order in which few members at a time have neighbours on both sides.
+
+    The members of most neighbours come first, since they would be open nearly all the time; then always the
+    one that opens the fewest others.
+    """
+    near = [set(some) for some in neighbours]
+    order = sorted(range(len(near)), key=lambda c: (-len(near[c]), c))[:HUBS]
+    rest, open_ones = set(range(len(near))) - set(order), set[int]()
+    while rest:
+        candidates = open_ones or rest
+        chosen = min(
+            candidates,
+            key=lambda c: (
+                len((near[c] & rest) - open_ones - {c}) - (c in open_ones),
+                len(near[c] & rest),
+                c,
+            ),
+        )
+        order.append(chosen)
+        rest.discard(chosen)
+        open_ones = (open_ones | near[chosen]) & rest
+    return order
 
 
 @njit(cache=True, nogil=True)
