@@ -129,7 +129,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         return label.astype(np.intp)
 
     def _check_unlabelled(self, unlabelled: Any) -> Array | None:
-        if unlabelled is None or len(np.asarray(unlabelled)) == 0:
+        if unlabelled is None:
             return None
         rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
         _check_feature_names(self, unlabelled, reset=False)
