@@ -44,11 +44,11 @@ def test_the_bayes_error_is_that_of_the_docstring():
     assert abs(wrong - integral) < 4 * np.sqrt(integral / len(X))
 
 
-def test_a_line_errs_on_a_tenth_and_a_parabola_on_as_many():
+def test_a_line_errs_on_12_percent_and_a_parabola_on_as_many():
     (X, y), (X_new, y_new) = (hooked(20_000, random_state=seed) for seed in (2, 3))
     models = [make_pipeline(PolynomialFeatures(degree), LogisticRegression(C=100)) for degree in (1, 2)]
     line, parabola = (1 - model.fit(X, y).score(X_new, y_new) for model in models)
-    assert abs(line - 0.1) < 0.025
+    assert abs(line - 0.12) < 0.01
     assert abs(line - parabola) < 0.02
 
 

@@ -185,18 +185,18 @@ def test_euclidean_similarity_orders_pictures_as_the_distance_of_pixels_does(fac
     assert_array_equal(np.argsort(-hbw06_faces.by_pixels(drawn, 0)), np.argsort(distance))
 
 
-def test_equalized_pictures_do_not_know_the_light(faces, monkeypatch):
+def test_ranked_pictures_do_not_know_the_light(faces, monkeypatch):
     pixels, subject = faces
-    before = hbw06_faces.draw("supervised-equalized", 2)
+    before = hbw06_faces.draw("supervised-ranks", 2)
     light = np.linspace(0.1, 1.5, len(pixels))[:, None]  # another one for each picture
     monkeypatch.setattr(hbw06_faces, "load_faces", lambda: (np.exp(light * pixels) + 5, subject))
-    assert_array_equal(hbw06_faces.draw("supervised-equalized", 2).pixels, before.pixels)
+    assert_array_equal(hbw06_faces.draw("supervised-ranks", 2).pixels, before.pixels)
 
 
 def test_the_rows_of_table_4_without_a_number_are_ours():
     assert TABLE4.published_rows == ("supervised", "semi-supervised", "unsupervised")
     assert TABLE4.published["supervised", "KB"] == (98.94, 0.01)
-    assert all(row.endswith("-equalized") for row in TABLE4.rows[3:])
+    assert all(row.endswith("-ranks") for row in TABLE4.rows[3:])
     assert TABLE4.rows[:3] == hbw06_faces.SETTINGS
 
 

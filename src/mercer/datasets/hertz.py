@@ -41,9 +41,9 @@ def hooked(n_samples: int = 500, *, random_state: RandomState = None) -> tuple[A
     Notes
     -----
     The paper has a picture, which is missing from our copy, and says "created using two Gaussians". The
-    design is ours, after its table: a straight line errs on a tenth of the rows, and a parabola on as many,
+    design is ours, after its table: a straight line errs on 12 % of the rows, and a parabola on as many,
     which is what half a turn brings about (even terms do not help to tell x from −x); a Gaussian SVM errs on
-    about 2 % when it has 100 labels. The numbers were chosen by these columns, not by those of KernelBoost.
+    1 or 2 % when it has 100 labels. The numbers were chosen by these columns, not by those of KernelBoost.
 
     Examples
     --------

@@ -18,7 +18,7 @@ What the paper leaves open is settled here:
   the Fisher discriminants it would be RCA's, since these make what varies within a class round.
 - ``Tuned`` is not in the paper: an RBF-SVM of the labelled pictures' discriminants, C and γ chosen by
   cross-validation; pictures are alike if the angle between their decision values of 20 subjects is small.
-- Rows ``…-equalized`` are not in the paper either: the pixels of each picture are replaced by their ranks,
+- Rows ``…-ranks`` are not in the paper either: the pixels of each picture are replaced by their ranks,
   which takes away much of what the light does.
 """
 
@@ -47,7 +47,7 @@ Index = NDArray[np.intp]
 
 KEY = "hbw06-table4"
 SETTINGS = ("supervised", "semi-supervised", "unsupervised")
-EQUALIZED = "-equalized"
+EQUALIZED = "-ranks"
 ROWS = (*SETTINGS, *(f"{setting}{EQUALIZED}" for setting in SETTINGS))
 N_KNOWN = 20
 N_PRINCIPAL, N_FISHER = 150, 9
