@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -206,7 +207,14 @@ def test_ctrl_c_on_a_real_run_keeps_what_is_done(tmp_path):
     command = [sys.executable, "-m", "mercer.cli", "papers", "ll05-table1", "--json", "--jobs", "1"]
     options = ["--data", "twonorm", "--methods", "AB-Stump", "--repeats", "100000"]
     with subprocess.Popen(
-        command + options, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command + options,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(
+            signal.signal, signal.SIGINT, signal.SIG_DFL
+        ),  # a job in the background ignores it
     ) as process:
         store = tmp_path / ".mercer" / "papers" / "ll05.jsonl"
         deadline = time.monotonic() + 60

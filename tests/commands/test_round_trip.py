@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -315,7 +316,14 @@ def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
         "out.mercer",
     ]
     with subprocess.Popen(
-        mercer + learn, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        mercer + learn,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(
+            signal.signal, signal.SIGINT, signal.SIG_DFL
+        ),  # a job in the background ignores it
     ) as process:
         while "after 1 fold" not in (process.stderr.readline() or "after 1 fold"):
             pass
