@@ -225,7 +225,7 @@ def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris)
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(-0.2, -0.1, "That is better"), (-0.2, 0.1, "cannot be told apart"), (0.1, 0.2, "RBF-SVM is better")],
+    [(-0.2, -0.1, "it is better"), (-0.2, 0.1, "cannot be told apart"), (0.1, 0.2, "RBF-SVM is better")],
 )
 def test_the_verdict_goes_by_the_interval_of_the_difference(iris, low, high, verdict):
     search = search_for({"linear": KernelSVC(), "RBF-SVM": SVC(C=1e-9)}, *iris)

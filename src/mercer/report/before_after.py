@@ -115,7 +115,7 @@ def show_neighbours(subject: Subject) -> Section:
     table = Table("Nearest rows by the kernel", ["held-out row", "class", "predicted", *places], rows)
     text = [
         "A few held-out rows, and the rows learned from that the kernel puts nearest to them, with their "
-        "classes. Rows count from 0."
+        "classes. Rows are those with a class, counted from 0."
     ]
     return Section("neighbours", "Nearest neighbours", text, tables=[table])
 

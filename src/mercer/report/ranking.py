@@ -40,11 +40,12 @@ def rank_candidates(subject: Subject) -> Section:
         alt=f"The {measure.column} of {measured} candidates with error bars, the best on top. "
         "The numbers are in the table below.",
     )
-    text = ["Every candidate saw the same folds."]
+    text = ["Every candidate saw the same folds, or the first of them if it fell behind or time was short."]
     if measure is ERROR:
         text += [
             "A difference to the RBF-SVM is in percentage points, with its 95 % interval; below zero, the "
-            "candidate is better.",
+            "candidate is better. The errors allow for the choice among a candidate's own settings. The "
+            "winner, which is marked, has the least error before that, and so need not stand first.",
         ]
     if getattr(search, "stopped_", None):
         text.append(
@@ -64,7 +65,10 @@ def compare_with_reference(search: Any) -> str:
     line = leaderboard.loc[winner]
     interval = f"95 % interval {points(line['low'])} to {points(line['high'])} percentage points"
     if line["high"] < 0:
-        return f"That is better than a tuned {reference} ({interval})."
+        return (
+            f"On the rows of both it is better than a tuned {reference} ({interval}; that it was picked for "
+            "being best is not allowed for)."
+        )
     if line["low"] > 0:
         return f"A tuned {reference} is better, when each is judged honestly ({interval})."
     return f"From a tuned {reference} it cannot be told apart ({interval})."

@@ -93,6 +93,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     -----
     Ctrl-C ends the search as a budget does: what is done is ranked, and the best so far is fitted.
 
+    The winner has the least cross-validated error; the leaderboard is sorted by errors that allow for the
+    choice among a candidate's settings. So the winner need not stand first.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
