@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 from commands.tables_at_hand import make_pairs, make_table
 from mercer import cli
 
-QUICK = ("--budget", "5", "--candidates", "linear,stump", "--jobs", "1")
+QUICK = ("--budget", "300", "--candidates", "linear,stump", "--jobs", "1")
 
 
 def invoke(*arguments):
@@ -30,6 +30,6 @@ def models(tmp_path_factory):
     from_classes = ("--target", "state", "--id", "name", *QUICK, "--model", folder / "out.mercer")
     assert invoke("learn", folder / "data.csv", *from_classes).exit_code == 0
     from_pairs = ("--pairs", folder / "pairs.csv", "--drop", "state", "--model", folder / "pairs.mercer")
-    options = ("--candidates", "plain,idealized", "--budget", "5", "--jobs", "1")
+    options = ("--candidates", "plain,idealized", "--budget", "300", "--jobs", "1")
     assert invoke("learn", folder / "data.csv", *from_pairs, *options).exit_code == 0
     return folder

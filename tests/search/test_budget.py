@@ -13,7 +13,7 @@ from mercer.search import Candidate, heats
 from mercer.search.clock import Clock
 from mercer.search.evaluation import Rows
 from mercer.search.folds import make_folds
-from mercer.search.race import Race
+from mercer.search.race import LabelRace
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from stand_ins import Stop
 
@@ -52,14 +52,14 @@ def test_too_slow_a_candidate_is_withdrawn_with_a_note_and_the_search_ends_in_ti
     table = search.leaderboard_
     assert list(table.loc["quick", ["folds", "note"]]) == [5, ""]
     assert table.loc["slow", "folds"] == 1
-    assert "would take some 30.0 s" in table.loc["slow", "note"]
+    assert "one fold takes about 30.0 s" in table.loc["slow", "note"]
     assert search.best_name_ == "quick"  # the other ran on too few rows
     assert journal.now <= 120.0
     assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
 
 
 def test_who_was_not_even_tried_says_so(journal):
-    models = [Sign("first", seconds=40.0), Sign("second"), Sign("third")]
+    models = [Sign("first", seconds=60.0), Sign("second"), Sign("third")]
     search = search_among(*models, budget=100.0)
     assert list(search.leaderboard_.loc[["second", "third"], "note"]) == ["no time was left to try it"] * 2
     assert search.best_name_ == "first"
@@ -71,7 +71,7 @@ def test_cheap_candidates_come_first(journal):
     assert names[:15] == ["quick", "fair", "slow"] * 5
 
 
-@pytest.mark.parametrize("budget", [1e-9, 0.1, 1.0])
+@pytest.mark.parametrize("budget", [1e-9, 0.1, 0.7])
 def test_with_hardly_any_time_the_cheapest_still_gives_a_model(journal, budget):
     search = search_among(Sign("quick", seconds=0.4), Sign("slow", seconds=50.0), budget=budget)
     assert search.best_name_ == "quick"
@@ -113,7 +113,7 @@ def test_the_time_of_a_fold_is_foretold_from_few_rows_and_how_it_grows(journal, 
         for power in (0.0, 1.0, 2.5)
     ]
     folds = make_folds(rows.y, 5, 0)
-    found = heats.pilot(Race(candidates, n), rows, folds, Clock(0.0, 1e6))
+    found = heats.pilot(LabelRace(candidates, n), rows, folds[0], Clock(0.0, 1e6))
     for i, power in enumerate((0.0, 1.0, 2.5)):
         assert_allclose(found[i], 2 * 1e-6 * 2000**power, rtol=1e-9)
     assert max(len(X) for _, X, _ in journal.fits) == heats.PILOT_ROWS
@@ -127,15 +127,15 @@ def test_what_a_fold_took_counts_more_than_what_was_foretold(journal):
     # of 500 rows, on which it is timed, a second; of the 1000 of a fold, eight: not twice in 18
     search = KernelSearchCV(models, cv=2, budget=18.0, random_state=0).fit(*two_blobs(2000))
     assert search.leaderboard_.loc["sudden", "folds"] == 1
-    assert "would take some 8.0 s" in search.leaderboard_.loc["sudden", "note"]
+    assert "one fold takes about 8.0 s" in search.leaderboard_.loc["sudden", "note"]
 
 
 @pytest.mark.parametrize("n", [60, 500, 799])
 def test_where_there_are_not_many_rows_all_are_tried_and_nothing_is_added(journal, rng, n):
     rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
-    race = Race([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n)
+    race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n)
     train, test = np.arange(n - 10), np.arange(n - 10, n)
-    found = heats.pilot(race, rows, [(train, test)], Clock(0.0, 1e6))
+    found = heats.pilot(race, rows, (train, test), Clock(0.0, 1e6))
     assert_allclose(found[0], 1e-6 * (n - 10) ** 2.0)
 
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
 from mercer.search import Candidate
-from mercer.search.evaluation import Rows, evaluate, refit
+from mercer.search.evaluation import Rows, refit
 from mercer.search.folds import make_folds
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
@@ -54,11 +54,11 @@ def wrong_of(model):
 def test_each_setting_is_a_pipeline_of_a_scaler_and_the_candidate():
     grid = {"C": [0.01, 1.0, 100.0], "gamma": [0.1, 10.0]}
     candidate = Candidate("rbf", SVC(), grid)
-    outcome = evaluate(candidate, candidate.settings(), ROWS, TRAIN, TEST)
+    outcome = ROWS.evaluate(candidate, candidate.settings(), TRAIN, TEST)
     expected = [wrong_of(SVC(**setting)) for setting in candidate.settings()]
-    assert_array_equal(outcome.wrong, np.transpose(expected))
-    assert len({column.tobytes() for column in outcome.wrong.T}) > 1
-    assert outcome.failure is None
+    assert_array_equal(outcome.values, np.transpose(expected))
+    assert len({column.tobytes() for column in outcome.values.T}) > 1
+    assert outcome.failures == {}
     assert_array_equal(outcome.fit_seconds > 0, True)
     assert outcome.seconds >= (outcome.fit_seconds + outcome.predict_seconds).sum() > 0
 
@@ -92,10 +92,10 @@ def test_settings_that_differ_in_C_alone_learn_the_kernel_once_and_predict_as_if
         KernelSVC(BoostedKernel(n_rounds=4, random_state=0), relative_C=True),
         {"C": [0.1, 1.0, 10.0], "learner__n_rounds": [1, 4]},
     )
-    outcome = evaluate(candidate, candidate.settings(), ROWS, TRAIN, TEST)
+    outcome = ROWS.evaluate(candidate, candidate.settings(), TRAIN, TEST)
     for k, setting in enumerate(candidate.settings()):
         model = KernelSVC(BoostedKernel(random_state=0), relative_C=True).set_params(**setting)
-        assert_array_equal(outcome.wrong[:, k], wrong_of(model))
+        assert_array_equal(outcome.values[:, k], wrong_of(model))
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_settings_that_differ_in_C_alone_learn_the_kernel_once_and_predict_as_if
 def test_only_a_C_of_the_svm_shares_a_kernel(grid, n_fits):
     candidate = Candidate("counting", KernelSVC(CountingLearner(C=30.0)), grid)
     CountingLearner.fits = 0
-    outcome = evaluate(candidate, candidate.settings(), ROWS, TRAIN, TEST)
+    outcome = ROWS.evaluate(candidate, candidate.settings(), TRAIN, TEST)
     assert CountingLearner.fits == n_fits
     for k, setting in enumerate(candidate.settings()):
         assert_array_equal(
-            outcome.wrong[:, k], wrong_of(KernelSVC(CountingLearner(C=30.0)).set_params(**setting))
+            outcome.values[:, k], wrong_of(KernelSVC(CountingLearner(C=30.0)).set_params(**setting))
         )
 
 
@@ -131,7 +131,7 @@ def test_the_time_to_learn_a_shared_kernel_counts_for_each_setting_and_once_for_
             return super().fit(*args, **kwargs)
 
     candidate = Candidate("slow", KernelSVC(Slow()), {"C": [0.1, 1.0, 10.0]})
-    outcome = evaluate(candidate, candidate.settings(), ROWS, TRAIN, TEST)
+    outcome = ROWS.evaluate(candidate, candidate.settings(), TRAIN, TEST)
     assert_array_equal(outcome.fit_seconds, 10.0)
     assert outcome.seconds == 10.0
 
@@ -143,10 +143,10 @@ def test_learners_get_the_unlabelled_rows_scaled_and_other_classifiers_do_not(rn
     for grid in ({"C": [1.0]}, {}):
         CountingLearner.unlabelled = None
         candidate = Candidate("learner", KernelSVC(CountingLearner()), grid)
-        assert evaluate(candidate, candidate.settings(), rows, TRAIN, TEST).failure is None
+        assert rows.evaluate(candidate, candidate.settings(), TRAIN, TEST).failures == {}
         assert_allclose(CountingLearner.unlabelled, scaler.transform(unlabelled))
     for model in (StumpSVC(), SVC(), KernelSVC(), KernelSVC(RBF())):  # which would refuse them
-        assert evaluate(Candidate("other", model, {}), [{}], rows, TRAIN, TEST).failure is None
+        assert rows.evaluate(Candidate("other", model, {}), [{}], TRAIN, TEST).failures == {}
 
 
 def test_a_refit_is_the_same_pipeline_on_all_rows():
@@ -161,14 +161,14 @@ def test_a_refit_is_the_same_pipeline_on_all_rows():
 @pytest.mark.parametrize("error", [ValueError("odd rows"), ZeroDivisionError("no"), MemoryError("2 TB")])
 def test_a_failure_is_an_outcome_with_its_reason(error):
     start_journal()
-    outcome = evaluate(Candidate("bad", Sign(error=error), {}), [{}], ROWS, TRAIN, TEST)
-    assert outcome.failure == f"{type(error).__name__}: {error}"
+    outcome = ROWS.evaluate(Candidate("bad", Sign(error=error), {}), [{}], TRAIN, TEST)
+    assert outcome.failures[0] == f"{type(error).__name__}: {error}"
 
 
 def test_warnings_of_settings_are_not_shown():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        evaluate(Candidate("hasty", SVC(max_iter=1), {}), [{}], ROWS, TRAIN, TEST)
+        ROWS.evaluate(Candidate("hasty", SVC(max_iter=1), {}), [{}], TRAIN, TEST)
     assert not seen
 
 

@@ -11,11 +11,14 @@ from sklearn.metrics import roc_auc_score
 import mercer
 from mercer import IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
 from mercer.kernels import Projected
-from mercer.search import pair_search
-from mercer.search.clock import Clock
-from mercer.search.pair_search import PairResult, PairRows, honest_auc, pair_distances, race_pairs
+from mercer.search import Candidate, pair_race
+from mercer.search.attempts import Outcome
+from mercer.search.leaderboard import rank_pairs
+from mercer.search.pair_race import PairRace
+from mercer.search.pair_search import PairRows, pair_distances
 from search.odd_classifiers import start_journal
 from search.test_pair_folds import pairs_of
+from stand_ins import Stop
 
 RNG = np.random.default_rng(0)
 Y = np.arange(90) % 3
@@ -119,39 +122,63 @@ def test_more_pairs_than_fit_at_once_give_the_same_distances():
     assert_allclose(pair_distances(Projected(np.eye(4)), X, pairs), expected, rtol=1e-9)
 
 
-def noise_results(rng, n_candidates=6, sizes=(40, 40)):
-    truths = [np.arange(size) % 2 == 0 for size in sizes]
-    return [
-        PairResult(str(k), [rng.normal(size=n) for n in sizes], 0.0, "") for k in range(n_candidates)
-    ], truths
+def noise_race(rng, n_candidates=6, sizes=(40, 40)):
+    """Return a race whose candidates say anything at all of pairs, half of them similar."""
+    candidates = [Candidate(str(k), None, {}) for k in range(n_candidates)]
+    tests = [Pairs(np.zeros((n - n // 2, 2)), np.zeros((n // 2, 2))) for n in sizes]
+    race, one = PairRace(candidates, tests), np.ones(1)
+    for test, n in zip(tests, sizes, strict=True):
+        for i in range(n_candidates):
+            race.record(i, race.of(i), test, Outcome(rng.normal(size=(n, 1)), one, one, 1.0, {}))
+    return race
 
 
 def test_on_meaningless_similarities_the_honest_auc_is_one_half_where_the_best_is_not(rng):
     honest, best = [], []
     for seed in range(12):
-        results, truths = noise_results(rng)
-        honest.append(honest_auc(results, truths, RandomState(seed)))
-        best.append(max(pair_search.judge_pairs(result, truths).auc for result in results))
+        race = noise_race(rng)
+        honest.append(race.honest_auc(RandomState(seed)))
+        best.append(1.0 - race.errors(race.finalists()).min())
     assert abs(np.mean(honest) - 0.5) < 2 * np.std(honest, ddof=1) / np.sqrt(12)
     assert np.mean(best) > 0.5 + 4 * np.std(best, ddof=1) / np.sqrt(12)
 
 
 def test_the_honest_auc_is_chosen_on_pairs_drawn_and_judged_on_the_others(rng):
-    results, truths = noise_results(rng, 3, (9, 14))
+    race = noise_race(rng, 3, (9, 14))
     draws, judged = RandomState(4), []
-    for _ in range(pair_search.N_DRAWS):
-        drawn = [draws.randint(len(truth), size=len(truth)) for truth in truths]
-        left = [[k for k in range(len(t)) if k not in some] for t, some in zip(truths, drawn, strict=True)]
+    for _ in range(pair_race.N_DRAWS):
+        drawn = [draws.randint(len(truth), size=len(truth)) for truth in race.truths]
+        left = [
+            [k for k in range(len(t)) if k not in some] for t, some in zip(race.truths, drawn, strict=True)
+        ]
 
-        def auc(result, chosen):
-            parts = zip(truths, result.similarities, chosen, strict=True)
+        def auc(entry, chosen):
+            parts = zip(race.truths, race.similarities[entry], chosen, strict=True)
             return np.mean([roc_auc_score(t[some], s[some]) for t, s, some in parts])
 
-        if all(len(set(t[k])) == 2 for chosen in (drawn, left) for t, k in zip(truths, chosen, strict=True)):
-            scores = [auc(result, drawn) for result in results]
-            judged.append(auc(results[int(np.argmax(scores))], left))
-    assert 0 < len(judged) <= pair_search.N_DRAWS
-    assert_allclose(honest_auc(results, truths, RandomState(4)), np.mean(judged))
+        if all(
+            len(set(t[k])) == 2 for chosen in (drawn, left) for t, k in zip(race.truths, chosen, strict=True)
+        ):
+            scores = [auc(entry, drawn) for entry in range(3)]
+            judged.append(auc(int(np.argmax(scores)), left))
+    assert 0 < len(judged) <= pair_race.N_DRAWS
+    assert_allclose(race.honest_auc(RandomState(4)), np.mean(judged))
+
+
+def test_who_missed_a_fold_is_compared_on_the_folds_of_all(rng):
+    race, one = noise_race(rng, 2, (30, 30, 30)), np.ones(1)
+    late = PairRace([Candidate(name, None, {}) for name in "ab"], [FEW] * 3)
+    for fold in range(3):
+        for i in range(2 - (fold == 2)):
+            values = race.similarities[i][fold][:, None]
+            late.record(i, late.of(i), FEW, Outcome(values, one, one, 1.0, {}))
+    late.truths = race.truths
+    assert_allclose(late.errors(np.arange(2)), 1.0 - race.aucs(np.arange(2))[:, :2].mean(axis=1))
+    assert_allclose(late.errors(np.arange(1)), race.errors(np.arange(1)))
+    lines = {line["candidate"]: line for line in rank_pairs(late, 0)}
+    gain = np.subtract(*race.aucs(np.arange(2))[::-1, :2])
+    assert_allclose(lines["b"]["difference"], gain.mean())
+    assert (lines["a"]["folds"], lines["b"]["folds"]) == (3, 2)
 
 
 def test_on_pairs_at_random_the_reported_auc_stays_near_one_half():
@@ -223,14 +250,34 @@ def test_pairs_that_cannot_be_are_refused():
 
 def test_when_the_time_is_over_what_is_done_is_ranked(journal, monkeypatch):
     journal.replaces_time(monkeypatch)
-    monkeypatch.setattr(pair_search, "time", journal)
-    some = {"fair": Column(1, seconds=1.0), "good": Column(0, seconds=1.0), "late": Column(2, seconds=1.0)}
-    search = search_among(some, budget=5.0).fit(X, pairs=MANY)  # three folds take three seconds
-    assert list(search.leaderboard_.index) == ["good", "fair"]
-    assert_array_equal(search.leaderboard_["fit_seconds"], 1.0)
-    assert search.stopped_ == "budget"
+    some = {"fair": Column(1, seconds=1.0), "good": Column(0, seconds=1.0), "slow": Column(2, seconds=9.0)}
+    search = search_among(some, budget=30.0).fit(X, pairs=MANY)
+    table = search.leaderboard_
+    assert list(table.index) == ["good", "fair", "slow"]
+    assert_array_equal(table["fit_seconds"][:2], 1.0)
+    assert (table.loc["good", "folds"], table.loc["slow", "folds"]) == (2, 0)
+    assert table.loc["slow", "note"].startswith("no time")
+    assert journal.now <= 30.0 + 1.0
     assert search_among(some, budget=1e-9).fit(X, pairs=MANY).best_name_ == "fair"
     assert search_among(some).fit(X, pairs=MANY).stopped_ is None
+
+
+def test_candidates_are_timed_on_some_pairs_and_the_rows_of_these(rng):
+    y = rng.integers(3, size=3000)
+    rows = PairRows(rng.normal(size=(3000, 2)), pairs_of(y, 4000, 4000), None)
+    train, test = rows.pairs, pairs_of(y, 300, 300, 1)
+    few_rows, some, few, times = rows.sample(train, test, 400)
+    assert_allclose(times, 8000 / 400)
+    assert sum(map(len, some)) == 400
+    assert sum(map(len, few)) == 100
+    assert_array_equal(np.union1d(some.rows(), few.rows()), np.arange(len(few_rows.X)))
+    for kind, whole in zip(some, train, strict=True):  # each is a pair of before
+        here, there = few_rows.X[kind], rows.X[whole]
+        assert all((there == pair).all(axis=(1, 2)).any() for pair in here[::40])
+    for kind, same in zip(few, (True, False), strict=True):
+        numbers = np.searchsorted(np.sort(rows.X[:, 0]), few_rows.X[kind][:, :, 0])
+        label = y[np.argsort(rows.X[:, 0])][numbers]
+        assert_array_equal(label[:, 0] == label[:, 1], same)
 
 
 def test_an_interrupt_ranks_what_is_done_and_without_results_is_one():
@@ -242,14 +289,22 @@ def test_an_interrupt_ranks_what_is_done_and_without_results_is_one():
         search_among({"broken": Column(1, error=KeyboardInterrupt())} | some).fit(X, pairs=MANY)
 
 
-def test_a_report_may_stop_the_race():
-    rows, seen = PairRows(X, MANY, None), []
-    folds = [(MANY, FEW)]
-    given = {"a": None, "b": None, "c": None}
-    done, stopped = race_pairs(
-        given, rows, folds, Clock(0.0, None), lambda r: seen.append(len(r)) or len(r) == 2
-    )
-    assert ([result.name for result in done], stopped, seen) == (["a", "b"], "callback", [1, 2])
+def test_a_callback_may_stop_the_race_and_learners_run_side_by_side():
+    some = {name: Column(k) for k, name in enumerate("abc")}
+    search = search_among(some).set_callbacks(Stop(2, "candidate")).fit(X, pairs=MANY)
+    assert search.stopped_ == "callback"
+    assert list(search.leaderboard_.loc[["a", "b", "c"], "folds"]) == [1, 1, 0]
+    one, two = (KernelSearchCV(cv=2, random_state=0, n_jobs=n).fit(X, pairs=FEW) for n in (1, 2))
+    kept = ["auc", "std_error", "difference", "folds"]
+    assert one.leaderboard_[kept].sort_index().equals(two.leaderboard_[kept].sort_index())
+
+
+def test_a_learner_may_have_a_grid():
+    search = search_among({"one": (Column(), {"column": [2, 0, 1]}), "plain": None}).fit(X, pairs=MANY)
+    assert search.best_settings_ == search.leaderboard_.loc["one", "settings"] == {"column": 0}
+    assert search.best_estimator_[-1].column == 0
+    with pytest.raises(ValueError, match="grid of candidate 'one' has unknown parameters"):
+        search_among({"one": (Column(), {"depth": [1]})}).fit(X, pairs=MANY)
 
 
 def test_the_default_learners_all_learn_from_pairs_and_the_search_is_saved(tmp_path):

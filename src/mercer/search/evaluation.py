@@ -1,7 +1,6 @@
 """One candidate on one fold: what it predicts for rows that it has not seen, setting by setting."""
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,19 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from mercer.search.attempts import Attempt, Outcome, Sample, try_settings
 from mercer.search.candidates import Candidate
 from mercer.svm import KernelSVC
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-class Rows(NamedTuple):
-    """What is searched on."""
-
-    X: Array
-    y: NDArray[Any]
-    unlabelled: Array | None
 
 
 class SharedKernel(NamedTuple):
@@ -33,45 +25,47 @@ class SharedKernel(NamedTuple):
     seconds: float
 
 
-class Outcome(NamedTuple):
-    """What came of a candidate's settings on one fold."""
+class Rows(NamedTuple):
+    """What is searched on."""
 
-    wrong: Array  # (n_test, n_settings), 1 where the prediction is wrong
-    fit_seconds: Array  # (n_settings,), each with the time that its kernel took, be it shared or not
-    predict_seconds: Array
-    seconds: float  # of all together
-    failure: str | None = None
+    X: Array
+    y: NDArray[Any]
+    unlabelled: Array | None
 
+    @property
+    def n_rows(self) -> int:
+        """Return how many rows there are, of either kind."""
+        return len(self.X) + (0 if self.unlabelled is None else len(self.unlabelled))
 
-def evaluate(
-    candidate: Candidate, settings: Sequence[dict[str, Any]], rows: Rows, train: Index, test: Index
-) -> Outcome:
-    """Fit each setting to the training rows and compare its predictions with the test rows' classes.
+    def evaluate(
+        self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Index, test: Index
+    ) -> Outcome:
+        """Fit each setting to the training rows and compare its predictions with the test rows' classes.
 
-    Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once.
-    """
-    scaler = StandardScaler().fit(_all_rows(rows, train))
-    X, y = scaler.transform(rows.X[train]), rows.y[train]
-    new, truth = scaler.transform(rows.X[test]), rows.y[test]
-    more = {} if rows.unlabelled is None else {"unlabelled": scaler.transform(rows.unlabelled)}
-    wrong = np.ones((len(test), len(settings)))
-    fit_seconds, predict_seconds = np.zeros(len(settings)), np.zeros(len(settings))
-    shared: dict[str, SharedKernel] = {}
-    begin = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that do not suit the data: their errors tell
-        for k, setting in enumerate(settings):
-            try:
-                estimator, saved = _with_kernel(candidate, setting, X, y, more, shared)
-                start = time.perf_counter()
-                fitted = _fit(estimator, X, y, more)
-                middle = time.perf_counter()
-                wrong[:, k] = fitted.predict(new) != truth
-                fit_seconds[k], predict_seconds[k] = saved + middle - start, time.perf_counter() - middle
-            except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
-                failure = f"{type(error).__name__}: {error}"
-                return Outcome(wrong, fit_seconds, predict_seconds, time.perf_counter() - begin, failure)
-    return Outcome(wrong, fit_seconds, predict_seconds, time.perf_counter() - begin)
+        Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once.
+        """
+        scaler = StandardScaler().fit(_all_rows(self, train))
+        X, y = scaler.transform(self.X[train]), self.y[train]
+        new, truth = scaler.transform(self.X[test]), self.y[test]
+        more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
+        shared: dict[str, SharedKernel] = {}
+
+        def attempt(setting: dict[str, Any]) -> Attempt:
+            estimator, saved = _with_kernel(candidate, setting, X, y, more, shared)
+            start = time.perf_counter()
+            fitted = _fit(estimator, X, y, more)
+            middle = time.perf_counter()
+            wrong = (fitted.predict(new) != truth).astype(np.float64)
+            return Attempt(wrong, saved + middle - start, time.perf_counter() - middle)
+
+        return try_settings(settings, len(test), attempt)
+
+    def sample(self, train: Index, test: Index, n: int) -> Sample:
+        """Return some n training rows, of all classes: every k-th of each; and a quarter as many to test."""
+        step = max(1, len(train) // n)
+        of_classes = [train[self.y[train] == label][::step] for label in np.unique(self.y[train])]
+        some = np.concatenate(of_classes)
+        return Sample(self, some, test[: max(1, n // 4)], len(train) / len(some))
 
 
 def refit(candidate: Candidate, setting: dict[str, Any], rows: Rows) -> tuple[StandardScaler, Any]:

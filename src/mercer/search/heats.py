@@ -1,29 +1,31 @@
 """How the race is run: fold by fold, cheap candidates first, inside the time there is."""
 
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
+from mercer.search.attempts import Outcome, Sample, Task
 from mercer.search.clock import Clock
-from mercer.search.evaluation import Outcome, Rows, evaluate
 from mercer.search.race import Race
 
 Index = NDArray[np.intp]
+Folds = Sequence[tuple[Any, Any]]
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
 RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
+ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
 
 
 def run_race(
     race: Race,
-    rows: Rows,
-    folds: list[tuple[Index, Index]],
+    task: Task,
+    folds: Folds,
     clock: Clock,
     *,
     reference: int | None,
@@ -34,8 +36,11 @@ def run_race(
     try:
         # each evaluation silences warnings for itself; if they are threads, whose filters are the same, the
         # last to end would leave them silent
-        with warnings.catch_warnings(action="ignore"):
-            return _run_folds(race, rows, folds, clock, reference, n_jobs, report)
+        with (
+            warnings.catch_warnings(action="ignore"),
+            threadpool_limits(1 if task.n_rows <= ONE_THREAD else None, "blas"),
+        ):
+            return _run_folds(race, task, folds, clock, reference, n_jobs, report)
     except KeyboardInterrupt:
         if not len(race.finalists()):
             raise
@@ -44,21 +49,21 @@ def run_race(
 
 def _run_folds(
     race: Race,
-    rows: Rows,
-    folds: list[tuple[Index, Index]],
+    task: Task,
+    folds: Folds,
     clock: Clock,
     reference: int | None,
     n_jobs: int | None,
     report: Callable[[], bool],
 ) -> str | None:
-    expected = pilot(race, rows, folds, clock) if clock.budget is not None else {}
+    expected = pilot(race, task, folds[0], clock) if clock.budget is not None else {}
     # those that failed on few rows come last: the first one is to give a model whatever happens
     order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, np.inf))
     reserve = RESERVE * (clock.budget or 0.0)
     for train, test in folds:
         running = [i for i in order if len(race.of(i, alive=True))]
         for i, entries, outcome in _run_fold(
-            race, running, rows, train, test, clock, reserve, expected, n_jobs
+            race, running, task, train, test, clock, reserve, expected, n_jobs
         ):
             race.record(i, entries, test, outcome)
             expected[i] = outcome.seconds
@@ -70,42 +75,41 @@ def _run_folds(
     return None
 
 
-def pilot(race: Race, rows: Rows, folds: list[tuple[Index, Index]], clock: Clock) -> dict[int, float]:
-    """Time each candidate on few rows, and return what a fold of all rows is expected to take.
+def pilot(race: Race, task: Task, fold: tuple[Any, Any], clock: Clock) -> dict[int, float]:
+    """Time each candidate on some rows, and return what a fold of all rows is expected to take.
 
-    The first run of all warms up what is compiled and cached; its time does not count.
+    Each runs on very few rows first, which warms up what is compiled and cached, and says in which order to
+    go on: a slow one shall not use up the time that quick ones need.
     """
-    train, test = folds[0]
-    few = _some(rows.y, train, PILOT_ROWS // 4), test[: max(1, PILOT_ROWS // 8)]
-    some = _some(rows.y, train, PILOT_ROWS), test[: max(1, PILOT_ROWS // 4)]
-    expected: dict[int, float] = {}
-    for i, candidate in enumerate(race.candidates):
-        if expected and clock.left() < 0.5 * (clock.budget or 0.0):
+    few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
+    tried = _time_each(race, few, list(range(len(race.candidates))), clock, n_settings=1)
+    known = _time_each(race, some, sorted(tried, key=tried.__getitem__), clock)
+    return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
+
+
+def _time_each(
+    race: Race, sample: Sample, order: list[int], clock: Clock, n_settings: int | None = None
+) -> dict[int, float]:
+    """Return what candidates would take on all rows: forever, if none of their settings works."""
+    seconds: dict[int, float] = {}
+    for i in order:
+        if seconds and clock.left() < 0.5 * (clock.budget or 0.0):
             race.withdraw(i, "no time was left to try it")
             continue
-        settings = candidate.settings()
-        evaluate(candidate, settings[:1], rows, *few)
-        start = time.perf_counter()
-        outcome = evaluate(candidate, settings, rows, *some)
-        seconds = time.perf_counter() - start
-        if outcome.failure is None:
-            expected[i] = seconds * (len(train) / len(some[0])) ** candidate.growth
-    return expected
-
-
-def _some(y: NDArray[Any], train: Index, n: int) -> Index:
-    """Return so many training rows, of all classes: every k-th of each."""
-    step = max(1, len(train) // n)
-    by_class = [train[y[train] == label][::step] for label in np.unique(y[train])]
-    return np.concatenate(by_class)
+        candidate = race.candidates[i]
+        settings = candidate.settings()[:n_settings]
+        outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
+        works = len(outcome.failures) < len(settings)
+        seconds[i] = outcome.seconds * sample.times**candidate.growth if works else np.inf
+    return seconds
 
 
 def _run_fold(
     race: Race,
     running: list[int],
-    rows: Rows,
-    train: Index,
-    test: Index,
+    task: Task,
+    train: Any,
+    test: Any,
     clock: Clock,
     reserve: float,
     expected: dict[int, float],
@@ -118,12 +122,12 @@ def _run_fold(
         for i in running:
             # the cheapest runs in any case: some model there must be
             if i != running[0] and expected.get(i, 0.0) > clock.left() - reserve:
-                race.withdraw(i, f"a fold would take some {expected[i]:.1f} s")
+                race.withdraw(i, f"no time for it: one fold takes about {expected[i]:.1f} s")
                 continue
             entries = race.of(i, alive=True)
             started.append((i, entries))
             settings = [race.entries[entry].setting for entry in entries]
-            yield delayed(evaluate)(race.candidates[i], settings, rows, train, test)
+            yield delayed(task.evaluate)(race.candidates[i], settings, train, test)
 
     with closing(Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")(jobs())) as outcomes:
         for k, outcome in enumerate(outcomes):

@@ -3,13 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from mercer.quality import pair_auc
 from mercer.search.honest import draw_rows, judge_choice, standard_error
-from mercer.search.pair_search import PairResult, judge_pairs
-from mercer.search.race import Race
+from mercer.search.pair_race import PairRace
+from mercer.search.race import LabelRace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def rank(race: Race, reference: int | None, seed: int) -> list[dict[str, Any]]:
+def rank(race: LabelRace, reference: int | None, seed: int) -> list[dict[str, Any]]:
     """Return one line for each candidate, the best first: its error with the choice of its settings honest.
 
     The difference is to the reference, on the same rows, with its 95 % interval.
@@ -26,32 +24,33 @@ def rank(race: Race, reference: int | None, seed: int) -> list[dict[str, Any]]:
     return sorted(lines, key=lambda line: (np.nan_to_num(line["error"], nan=np.inf), line["fit_seconds"]))
 
 
-def rank_pairs(
-    results: list[PairResult], truths: list[NDArray[np.bool_]], reference: str
-) -> list[dict[str, Any]]:
+def rank_pairs(race: PairRace, reference: int | None) -> list[dict[str, Any]]:
     """Return one line for each candidate that learned from pairs, the best first."""
-    plain = next((result for result in results if result.name == reference and not result.failure), None)
-    lines = []
-    for result in results:
-        line: dict[str, Any] = {"candidate": result.name, "auc": np.nan, "std_error": np.nan}
-        line |= {"difference": np.nan, "low": np.nan, "high": np.nan, "fit_seconds": result.fit_seconds}
-        line |= {"folds": len(result.similarities), "settings": {}, "note": result.failure}
-        if not result.failure:
-            line["auc"], line["std_error"] = judge_pairs(result, truths)
-            if plain is not None and result is not plain:
-                line |= _pair_difference(result, plain, truths)
-        lines.append(line)
+    lines = [_pair_line(race, i, reference) for i in range(len(race.candidates))]
     return sorted(lines, key=lambda line: -np.nan_to_num(line["auc"], nan=-np.inf))
 
 
-def _pair_difference(
-    result: PairResult, plain: PairResult, truths: list[NDArray[np.bool_]]
-) -> dict[str, float]:
-    parts = zip(result.similarities, plain.similarities, truths, strict=True)
-    gains = np.array([pair_auc(mine, truth) - pair_auc(theirs, truth) for mine, theirs, truth in parts])
-    noise = 1.96 * float(np.std(gains, ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.nan
-    gain = float(gains.mean())
-    return {"difference": gain, "low": gain - noise, "high": gain + noise}
+def _pair_line(race: PairRace, i: int, reference: int | None) -> dict[str, Any]:
+    line: dict[str, Any] = {"candidate": race.candidates[i].name, "auc": np.nan, "std_error": np.nan}
+    line |= {"difference": np.nan, "low": np.nan, "high": np.nan, "fit_seconds": np.nan}
+    line |= {"folds": int(race.n_folds[race.of(i)].max()), "settings": {}, "note": race.reason.get(i, "")}
+    best = race.best_of(i)
+    if best is None:
+        return line
+    aucs = race.aucs(np.array([best]))[0]
+    line |= {"auc": float(aucs.mean()), "std_error": _noise(aucs), "settings": race.entries[best].setting}
+    line["fit_seconds"] = float(race.fit_seconds[best] / race.n_folds[best])
+    plain = None if reference is None or i == reference else race.best_of(reference)
+    if plain is not None:
+        mine, theirs = race.aucs(np.array([best, plain]))
+        gain, noise = float(np.mean(mine - theirs)), 1.96 * _noise(mine - theirs)
+        line |= {"difference": gain, "low": gain - noise, "high": gain + noise}
+    return line
+
+
+def _noise(values: Array) -> float:
+    """Return the standard error of the mean of a few folds."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def as_table(lines: list[dict[str, Any]]) -> "pd.DataFrame":
@@ -61,11 +60,12 @@ def as_table(lines: list[dict[str, Any]]) -> "pd.DataFrame":
     return pd.DataFrame(lines).set_index("candidate")
 
 
-def honest_error(race: Race, seed: int) -> tuple[float, float]:
+def honest_error(race: LabelRace, seed: int) -> tuple[float, float]:
     """Return the error of choosing among all finalists, and its standard error."""
-    wrong, rows = _judged(race.wrong[:, race.finalists()])
-    error = judge_choice(wrong, draw_rows(rows, RandomState(seed))).error
-    return error, standard_error(error, rows)
+    finalists = race.finalists()
+    wrong, n_rows = _judged(race.wrong[:, finalists])
+    error = judge_choice(wrong, draw_rows(n_rows, seed), race.candidate_of(finalists)).error
+    return error, standard_error(error, n_rows)
 
 
 def _judged(wrong: Array) -> tuple[Array, int]:
@@ -74,7 +74,7 @@ def _judged(wrong: Array) -> tuple[Array, int]:
     return wrong[judged], int(judged.sum())
 
 
-def _line(race: Race, i: int, reference: int | None, seed: int) -> dict[str, Any]:
+def _line(race: LabelRace, i: int, reference: int | None, seed: int) -> dict[str, Any]:
     entries, finalists = race.of(i), race.finalists_of(i)
     line: dict[str, Any] = {
         "candidate": race.candidates[i].name,
@@ -92,7 +92,7 @@ def _line(race: Race, i: int, reference: int | None, seed: int) -> dict[str, Any
     if len(finalists) == 0:
         return line
     wrong, n_rows = _judged(race.wrong[:, finalists])
-    line["error"] = judge_choice(wrong, draw_rows(n_rows, RandomState(seed))).error
+    line["error"] = judge_choice(wrong, draw_rows(n_rows, seed)).error
     line["std_error"] = standard_error(line["error"], n_rows)
     best = race.best_of(i)
     assert best is not None
@@ -104,13 +104,13 @@ def _line(race: Race, i: int, reference: int | None, seed: int) -> dict[str, Any
     return line
 
 
-def _difference(race: Race, i: int, reference: int, seed: int) -> dict[str, float]:
+def _difference(race: LabelRace, i: int, reference: int, seed: int) -> dict[str, float]:
     """Return how much more error a candidate has than the reference, on the rows of both."""
     mine, theirs = race.finalists_of(i), race.finalists_of(reference)
     if not len(theirs):
         return {}
     wrong, n_rows = _judged(race.wrong[:, np.concatenate([mine, theirs])])
-    draws = draw_rows(n_rows, RandomState(seed))
+    draws = draw_rows(n_rows, seed)
     first, second = wrong[:, : len(mine)], wrong[:, len(mine) :]
     difference = judge_choice(first, draws).error - judge_choice(second, draws).error
     paired = first[:, np.argmin(first.mean(axis=0))] - second[:, np.argmin(second.mean(axis=0))]

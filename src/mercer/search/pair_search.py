@@ -1,12 +1,10 @@
 """Which kernel tells similar rows from dissimilar ones? The search where there are pairs and no labels."""
 
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import kernels as sk_kernels
@@ -15,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from mercer.kernels import Kernel, Projected
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.pairs import Pairs
-from mercer.quality import pair_auc
-from mercer.search.clock import Clock
+from mercer.search.attempts import Attempt, Outcome, Sample, try_settings
+from mercer.search.candidates import Candidate, check_grid
 
 Array = NDArray[np.float64]
 
 PLAIN = "plain"  # the metric of the standardised columns, with which the others are compared
-N_DRAWS = 100
+GROWTH = 1.5  # the power of the number of pairs with which the time rises
 
 
 class PairRows(NamedTuple):
@@ -31,91 +29,78 @@ class PairRows(NamedTuple):
     pairs: Pairs
     unlabelled: Array | None
 
+    @property
+    def n_rows(self) -> int:
+        """Return how many rows there are, in pairs or not."""
+        return len(self.X) + (0 if self.unlabelled is None else len(self.unlabelled))
 
-class PairResult(NamedTuple):
-    """What came of a candidate: for each fold, the similarity of the pairs it was judged on."""
+    def evaluate(
+        self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Pairs, test: Pairs
+    ) -> Outcome:
+        """Learn from pairs with each setting and measure those that were held back. Scaling is part of it."""
+        judged = np.vstack([test.similar, test.dissimilar])
 
-    name: str
-    similarities: list[Array]
-    fit_seconds: float
-    failure: str
+        def attempt(setting: dict[str, Any]) -> Attempt:
+            start = time.perf_counter()
+            scaler, _, kernel = learn_scaled(with_setting(candidate, setting), self, train)
+            middle = time.perf_counter()
+            similarities = -pair_distances(kernel, scaler.transform(self.X), judged)
+            return Attempt(similarities, middle - start, time.perf_counter() - middle)
+
+        return try_settings(settings, len(judged), attempt)
+
+    def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
+        """Return some n pairs to learn from and a quarter as many to be judged on, and their rows alone."""
+        some, few = _every(train, n), _every(test, max(2, n // 4))
+        rows = np.union1d(some.rows(), few.rows())
+        n_all, n_some = (sum(len(kind) for kind in pairs) for pairs in (train, some))
+        few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
+        return Sample(few_rows, some.within(rows), few.within(rows), n_all / n_some)
 
 
-class Standing(NamedTuple):
-    """How well a candidate tells pairs apart."""
-
-    auc: float
-    std_error: float
-
-
-def pair_candidates(random_state: int) -> dict[str, Any]:
+def pair_candidates(random_state: int) -> list[Candidate]:
     """Return the learners that learn from pairs; None is the plain metric."""
-    return {
+    learners = {
         PLAIN: None,
         "superkernel": Superkernel(quality="alignment", random_state=random_state),
         "boosted": BoostedKernel(random_state=random_state),
         "idealized": IdealizedKernel(max_rank=30, tol=1e-4, random_state=random_state),
         "kernelboost": KernelBoost(random_state=random_state),
     }
+    return [Candidate(name, learner, {}, GROWTH) for name, learner in learners.items()]
 
 
-def as_learners(given: Any) -> dict[str, Any]:
-    """Return a user's candidates, names of learners, if they are that."""
+def as_learners(given: Any) -> list[Candidate]:
+    """Return a user's candidates: names of learners, or of (learner, grid)."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError("candidates must map names to learners such as IdealizedKernel, if pairs are given")
-    for name, learner in given.items():
-        if learner is None:
-            continue
-        if isinstance(learner, type) or not hasattr(learner, "fit") or is_classifier(learner):
-            raise TypeError(f"candidate {name!r} must be a learner, if pairs are given; got {learner!r}")
-    return {str(name): learner for name, learner in given.items()}
+    return [_as_learner(str(name), value) for name, value in given.items()]
 
 
-def race_pairs(
-    given: Mapping[str, Any],
-    rows: PairRows,
-    folds: list[tuple[Pairs, Pairs]],
-    clock: Clock,
-    report: Callable[[list[PairResult]], bool],
-) -> tuple[list[PairResult], str | None]:
-    """Run the candidates, as far as time allows; return those that could learn, and what stopped it."""
-    results: list[PairResult] = []
-    stopped = None
-    try:
-        for name, learner in given.items():
-            if results and clock.left() <= 0:
-                stopped = "budget"
-                break
-            results.append(run_candidate(name, learner, rows, folds))
-            if report(results):
-                stopped = "callback"
-                break
-    except KeyboardInterrupt:
-        if all(result.failure for result in results):
-            raise
-        stopped = "interrupt"
-    done = [result for result in results if not result.failure]
-    if not done:
-        reasons = "; ".join(f"{result.name}: {result.failure}" for result in results)
-        raise ValueError(f"no candidate could learn from these pairs ({reasons})")
-    return done, stopped
+def _as_learner(name: str, value: Any) -> Candidate:
+    if isinstance(value, Candidate):
+        candidate = value._replace(name=name)
+    else:
+        learner, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
+        candidate = Candidate(name, learner, grid, GROWTH)
+    learner = candidate.estimator
+    if learner is None:
+        return candidate._replace(grid={})
+    if isinstance(learner, type) or not hasattr(learner, "fit") or is_classifier(learner):
+        raise TypeError(f"candidate {name!r} must be a learner, if pairs are given; got {learner!r}")
+    check_grid(candidate)
+    return candidate
 
 
-def run_candidate(name: str, learner: Any, rows: PairRows, folds: list[tuple[Pairs, Pairs]]) -> PairResult:
-    """Learn from the pairs of each fold and measure those that were held back. Scaling is part of it."""
-    similarities, seconds = [], 0.0
-    for learned, test in folds:
-        start = time.perf_counter()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                scaler, _, kernel = learn_scaled(learner, rows, learned)
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
-            return PairResult(name, [], seconds, f"{type(error).__name__}: {error}")
-        seconds += time.perf_counter() - start
-        judged = np.vstack([test.similar, test.dissimilar])
-        similarities.append(-pair_distances(kernel, scaler.transform(rows.X), judged))
-    return PairResult(name, similarities, seconds / len(folds), "")
+def with_setting(candidate: Candidate, setting: dict[str, Any]) -> Any:
+    """Return the learner with its parameters set; None stays none."""
+    return None if candidate.estimator is None else clone(candidate.estimator).set_params(**setting)
+
+
+def _every(pairs: Pairs, n: int) -> Pairs:
+    """Return some n pairs at most, every k-th of either kind, and one at least."""
+    step = max(1, sum(len(kind) for kind in pairs) // n)
+    return Pairs(*(kind[::step] for kind in pairs))
 
 
 def learn_scaled(learner: Any, rows: PairRows, pairs: Pairs) -> tuple[StandardScaler, Any, sk_kernels.Kernel]:
@@ -143,36 +128,3 @@ def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: NDArray[np.intp])
         a, b = places.reshape(-1, 2).T
         distances.append(K[a, a] - 2.0 * K[a, b] + K[b, b])
     return np.maximum(np.concatenate(distances), 0.0)
-
-
-def judge_pairs(result: PairResult, truths: list[NDArray[np.bool_]]) -> Standing:
-    """Return the mean AUC over folds, with its standard error."""
-    aucs = [pair_auc(s, truth) for s, truth in zip(result.similarities, truths, strict=True)]
-    return Standing(
-        float(np.mean(aucs)), float(np.std(aucs, ddof=1) / np.sqrt(len(aucs))) if len(aucs) > 1 else np.nan
-    )
-
-
-def honest_auc(results: list[PairResult], truths: list[NDArray[np.bool_]], rng: RandomState) -> float:
-    """Return the AUC of choosing the best: chosen on pairs drawn with replacement, judged on the others."""
-    judged = []
-    for _ in range(N_DRAWS):
-        drawn = [rng.randint(len(truth), size=len(truth)) for truth in truths]
-        left = [np.setdiff1d(np.arange(len(truth)), some) for truth, some in zip(truths, drawn, strict=True)]
-        if not all(
-            _has_both(truth[s]) and _has_both(truth[o])
-            for truth, s, o in zip(truths, drawn, left, strict=True)
-        ):
-            continue
-        best = max(results, key=lambda result: _mean_auc(result, truths, drawn))
-        judged.append(_mean_auc(best, truths, left))
-    return float(np.mean(judged)) if judged else np.nan
-
-
-def _mean_auc(result: PairResult, truths: list[NDArray[np.bool_]], chosen: list[NDArray[np.intp]]) -> float:
-    parts = zip(result.similarities, truths, chosen, strict=True)
-    return float(np.mean([pair_auc(s[some], truth[some]) for s, truth, some in parts]))
-
-
-def _has_both(truth: NDArray[np.bool_]) -> bool:
-    return bool(truth.any() and not truth.all())

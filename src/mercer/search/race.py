@@ -1,17 +1,19 @@
-"""The race of all settings over the folds: who was wrong where, who is still in it, and how long it took."""
+"""The race of all settings over the folds: how each did, who is still in it, and how long it took."""
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.search.attempts import Outcome
 from mercer.search.candidates import Candidate
-from mercer.search.evaluation import Outcome
+from mercer.search.honest import choose
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-HOPELESS = 3.0  # standard errors behind the best: who is so far back will not win
+HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `honest`
 
 
 class Entry(NamedTuple):
@@ -21,13 +23,12 @@ class Entry(NamedTuple):
     setting: dict[str, Any]
 
 
-class Race:
-    """What is known of each setting so far."""
+class Race(ABC):
+    """What is known of each setting so far. What it is judged by is left to those that inherit."""
 
-    def __init__(self, candidates: list[Candidate], n_rows: int) -> None:
+    def __init__(self, candidates: list[Candidate]) -> None:
         self.candidates = candidates
         self.entries = [Entry(i, s) for i, candidate in enumerate(candidates) for s in candidate.settings()]
-        self.wrong = np.full((n_rows, len(self.entries)), np.nan)
         self.fit_seconds = np.zeros(len(self.entries))
         self.predict_seconds = np.zeros(len(self.entries))
         self.n_folds = np.zeros(len(self.entries), dtype=int)
@@ -35,52 +36,43 @@ class Race:
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
         self.reason: dict[int, str] = {}  # why a candidate did not run to the end
 
+    @abstractmethod
+    def keep(self, test: Any, entries: Index, values: Array) -> None:
+        """Keep what came of settings on what was held back."""
+
+    @abstractmethod
+    def errors(self, entries: Index) -> Array:
+        """Return the mean errors of entries, over all that each of them was judged on."""
+
+    def drop_hopeless(self, keep: int | None) -> None:  # noqa: B027
+        """Take out settings that will not win, but not the best one of the candidate `keep`."""
+
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""
         mine = np.array([entry.candidate == candidate for entry in self.entries])
         return np.flatnonzero(mine & self.alive if alive else mine)
 
-    def record(self, candidate: int, entries: Index, test: Index, outcome: Outcome) -> None:
+    def candidate_of(self, entries: Index) -> Index:
+        """Return the numbers of the candidates that entries are of."""
+        return np.array([self.entries[entry].candidate for entry in entries], dtype=np.intp)
+
+    def record(self, candidate: int, entries: Index, test: Any, outcome: Outcome) -> None:
         """Enter what came of a candidate on one fold."""
-        if outcome.failure is not None:
-            self.withdraw(candidate, outcome.failure)
-            self.lost[self.of(candidate)] = True
-            return
-        self.wrong[np.ix_(test, entries)] = outcome.wrong
-        self.fit_seconds[entries] += outcome.fit_seconds
-        self.predict_seconds[entries] += outcome.predict_seconds
-        self.n_folds[entries] += 1
+        failed = np.array([k in outcome.failures for k in range(len(entries))], dtype=bool)
+        self.alive[entries[failed]], self.lost[entries[failed]] = False, True
+        if failed.any():
+            why = next(iter(outcome.failures.values()))
+            self.reason[candidate] = why if failed.all() else f"of some settings, {why}"
+        worked = entries[~failed]
+        self.keep(test, worked, outcome.values[:, ~failed])
+        self.fit_seconds[worked] += outcome.fit_seconds[~failed]
+        self.predict_seconds[worked] += outcome.predict_seconds[~failed]
+        self.n_folds[worked] += 1
 
     def withdraw(self, candidate: int, reason: str) -> None:
         """Take a candidate out of the race, for a reason."""
         self.alive[self.of(candidate)] = False
         self.reason[candidate] = reason
-
-    def drop_hopeless(self, keep: int | None) -> None:
-        """Take out settings that are far behind the best, on the rows that both have been judged on.
-
-        The best setting of the candidate `keep`, with which others are compared, stays.
-        """
-        running = np.flatnonzero(self.alive & (self.n_folds > 0))
-        if len(running) < 2:
-            return
-        best = running[np.argmin(self.errors(running))]
-        kept = set() if keep is None else {self.best_of(keep)}
-        for entry in running:
-            difference = self.wrong[:, entry] - self.wrong[:, best]
-            difference = difference[np.isfinite(difference)]
-            noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
-            if entry not in kept and difference.mean() > HOPELESS * noise + 1.0 / len(difference):
-                self.alive[entry], self.lost[entry] = False, True
-                candidate = self.entries[entry].candidate
-                which = "some settings were" if len(self.of(candidate, alive=True)) else "it was"
-                self.reason[candidate] = f"{which} far behind"
-
-    def errors(self, entries: Index) -> Array:
-        """Return the mean errors of entries over the rows that all of them were judged on."""
-        wrong = self.wrong[:, entries]
-        means: Array = wrong[np.isfinite(wrong).all(axis=1)].mean(axis=0)
-        return means
 
     def finalists(self) -> Index:
         """Return the entries that may win: not far behind, and judged on half the rows at least.
@@ -108,3 +100,51 @@ class Race:
         """Return the best entry of all, the first of equals."""
         finalists = self.finalists()
         return int(finalists[np.argmin(np.round(self.errors(finalists), 9))])
+
+
+class LabelRace(Race):
+    """A race in which settings are judged by the classes of rows held back."""
+
+    def __init__(self, candidates: list[Candidate], n_rows: int) -> None:
+        super().__init__(candidates)
+        self.wrong = np.full((n_rows, len(self.entries)), np.nan)
+
+    def keep(self, test: Index, entries: Index, values: Array) -> None:
+        """Keep which rows were classified wrongly."""
+        self.wrong[np.ix_(test, entries)] = values
+
+    def errors(self, entries: Index) -> Array:
+        """Return the mean errors of entries over the rows that all of them were judged on."""
+        wrong = self.wrong[:, entries]
+        means: Array = wrong[np.isfinite(wrong).all(axis=1)].mean(axis=0)
+        return means
+
+    def winner(self) -> int:
+        """Return the entry that is chosen: the best one, or one that is hardly worse and listed before it."""
+        finalists = self.finalists()
+        wrong = self.wrong[:, finalists]
+        wrong = wrong[np.isfinite(wrong).all(axis=1)]
+        return int(finalists[choose(wrong, self.candidate_of(finalists), np.ones((1, len(wrong))))[0]])
+
+    def drop_hopeless(self, keep: int | None) -> None:
+        """Take out settings that are far behind the best, on the rows that both have been judged on.
+
+        The best setting of the candidate `keep`, with which others are compared, stays.
+        """
+        running = np.flatnonzero(self.alive & (self.n_folds > 0))
+        if len(running) < 2:
+            return
+        best = running[np.argmin(self.errors(running))]
+        kept = set() if keep is None else {self.best_of(keep)}
+        for entry in running:
+            if entry not in kept and self._is_hopeless(int(entry), int(best)):
+                self.alive[entry], self.lost[entry] = False, True
+                candidate = self.entries[entry].candidate
+                if not len(self.of(candidate, alive=True)):
+                    self.reason[candidate] = "far behind the best: dropped"
+
+    def _is_hopeless(self, entry: int, best: int) -> bool:
+        difference = self.wrong[:, entry] - self.wrong[:, best]
+        difference = difference[np.isfinite(difference)]
+        noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
+        return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))

@@ -1,6 +1,8 @@
 """A classifier that compares kernels on the user's data and keeps the best."""
 
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,17 +26,16 @@ from mercer.search.folds import make_folds, thin_by_class
 from mercer.search.heats import run_race
 from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
+from mercer.search.pair_race import PairRace
 from mercer.search.pair_search import (
     PLAIN,
-    PairResult,
     PairRows,
     as_learners,
-    honest_auc,
     learn_scaled,
     pair_candidates,
-    race_pairs,
+    with_setting,
 )
-from mercer.search.race import Race
+from mercer.search.race import LabelRace, Race
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,17 +47,19 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Compare kernels on your data, keep the best, and say honestly how good it is.
 
     All candidates see the same folds, and are scaled inside them. Settings that fall far behind are dropped
-    after a fold. The one with the least cross-validated error is fitted to all rows.
+    after a fold. The winner has the least cross-validated error, or one that is hardly larger (by one
+    standard error on the same rows) and is listed before it; it is fitted to all rows.
 
     The error that is reported is not that least one, which was chosen for being small: rows are drawn with
-    replacement, the best setting on those drawn is judged on those not drawn, and so many times over. It is
-    the error of the whole search, and on labels without meaning it stays at chance.
+    replacement, the winner on those drawn is judged on those not drawn, and so many times over. It is the
+    error of the whole search, and on labels without meaning it stays at chance.
 
     Parameters
     ----------
     candidates : dict or None, default=None
-        Names and classifiers, or (classifier, grid). None: a linear and an RBF SVM, stump and perceptron
-        kernels, and the learned ones: superkernel, boosted, KernelBoost and idealized, with small grids.
+        Names and classifiers, or (classifier, grid): those first that you would rather have. None:
+        superkernel, perceptron kernel, RBF-SVM, stump kernel, a linear SVM, boosted and idealized kernels and
+        KernelBoost, with small grids. To learn from pairs: names and learners, or (learner, grid).
     cv : int, default=5
         The number of folds; fewer if a class has fewer rows.
     budget : float or None, default=None
@@ -93,8 +96,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     -----
     Ctrl-C ends the search as a budget does: what is done is ranked, and the best so far is fitted.
 
-    The winner has the least cross-validated error; the leaderboard is sorted by errors that allow for the
-    choice among a candidate's settings. So the winner need not stand first.
+    The leaderboard is sorted by errors that allow for the choice among a candidate's settings, and the winner
+    is one that is not clearly worse than the best: so it need not stand first.
 
     Examples
     --------
@@ -150,22 +153,22 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         searched = self._thin(rows, seed)
         candidates = self._list_candidates(searched, seed)
         folds = make_folds(searched.y, self.cv, seed)
-        context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
-        context.call_on_fit_task_begin(estimator=self)
-        race = Race(candidates, len(searched.X))
-        reference = next((i for i, one in enumerate(candidates) if one.name == REFERENCE), None)
-        self.stopped_ = run_race(
-            race,
-            searched,
-            folds,
-            clock,
-            reference=reference,
-            n_jobs=self.n_jobs,
-            report=lambda: self._report(race, reference, seed, context),
-        )
-        self._rank(race, reference, seed)
-        self._refit(race, rows, searched, clock, n_trained=len(folds[0][0]))
-        context.call_on_fit_task_end(estimator=self)
+        race = LabelRace(candidates, len(searched.X))
+        reference = _number_of(REFERENCE, candidates)
+        with self._told(race, folds) as context:
+            self.stopped_ = run_race(
+                race,
+                searched,
+                folds,
+                clock,
+                reference=reference,
+                n_jobs=self.n_jobs,
+                report=lambda: self._report(context, lambda: self._rank(race, reference, seed)),
+            )
+            self._rank(race, reference, seed)
+            _check_some_worked(race, "no candidate could be fitted to these rows")
+            self.error_, self.std_error_ = honest_error(race, seed)
+            self._refit(race, rows, searched, clock, n_trained=len(folds[0][0]))
         return self
 
     @property
@@ -201,32 +204,37 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X))
         self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        given = pair_candidates(seed) if self.candidates is None else as_learners(self.candidates)
+        candidates = pair_candidates(seed) if self.candidates is None else as_learners(self.candidates)
         folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
-        truths = [np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for _, test in folds]
-        context = self._init_callback_context(max_subtasks=len(given))
-        context.call_on_fit_task_begin(estimator=self)
-
-        def report(results: list[PairResult]) -> bool:
-            self.ranking_ = rank_pairs(results, truths, PLAIN)
-            return self._tell(context)
-
-        done, self.stopped_ = race_pairs(given, rows, folds, clock, report)
-        self.auc_ = honest_auc(done, truths, RandomState(seed))
-        self.best_name_, self.std_error_ = self.ranking_[0]["candidate"], self.ranking_[0]["std_error"]
-        self.best_settings_: dict[str, Any] = {}
-        self.rows_used_ = len(X)
-        scaler, fitted, kernel = learn_scaled(given[self.best_name_], rows, checked)
-        steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
-        self.best_estimator_ = Pipeline(steps)
-        self.best_kernel_: Rescaled | None = Rescaled(kernel, scaler.mean_, scaler.scale_)
-        context.call_on_fit_task_end(estimator=self)
+        race = PairRace(candidates, [test for _, test in folds])
+        reference = _number_of(PLAIN, candidates)
+        with self._told(race, folds) as context:
+            self.stopped_ = run_race(
+                race,
+                rows,
+                folds,
+                clock,
+                reference=reference,
+                n_jobs=self.n_jobs,
+                report=lambda: self._report(context, lambda: self._rank_pairs(race, reference)),
+            )
+            self._rank_pairs(race, reference)
+            self._refit_pairs(race, rows, seed)
         return self
 
-    def _tell(self, context: CallbackContext) -> bool:
-        """Tell callbacks, if there are any, that a candidate is done; they may ask to stop."""
+    @contextmanager
+    def _told(self, race: Race, folds: Sequence[Any]) -> Iterator[CallbackContext]:
+        """Tell callbacks of the beginning and the end."""
+        context = self._init_callback_context(max_subtasks=len(folds) * len(race.candidates))
+        context.call_on_fit_task_begin(estimator=self)
+        yield context
+        context.call_on_fit_task_end(estimator=self)
+
+    def _report(self, context: CallbackContext, rank: Callable[[], None]) -> bool:
+        """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
         if not hasattr(self, "_skl_callbacks"):
             return False
+        rank()
         task = context.subcontext("candidate")
         task.call_on_fit_task_begin(estimator=self)
         return bool(task.call_on_fit_task_end(estimator=self))
@@ -272,21 +280,13 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         n, d = rows.X.shape
         return default_candidates(n, d, seed)
 
-    def _report(self, race: Race, reference: int | None, seed: int, context: CallbackContext) -> bool:
-        """Tell callbacks, if there are any, and let them see the ranking so far."""
-        if hasattr(self, "_skl_callbacks"):
-            self._rank(race, reference, seed)
-        return self._tell(context)
-
-    def _rank(self, race: Race, reference: int | None, seed: int) -> None:
+    def _rank(self, race: LabelRace, reference: int | None, seed: int) -> None:
         self.ranking_ = rank(race, reference, seed)
-        if len(race.finalists()):
-            self.error_, self.std_error_ = honest_error(race, seed)
 
-    def _refit(self, race: Race, rows: Rows, searched: Rows, clock: Clock, *, n_trained: int) -> None:
-        if not len(race.finalists()):
-            reasons = "; ".join(f"{race.candidates[i].name}: {why}" for i, why in race.reason.items())
-            raise ValueError(f"no candidate could be fitted to these rows ({reasons})")
+    def _rank_pairs(self, race: PairRace, reference: int | None) -> None:
+        self.ranking_ = rank_pairs(race, reference)
+
+    def _refit(self, race: LabelRace, rows: Rows, searched: Rows, clock: Clock, *, n_trained: int) -> None:
         winner = race.winner()
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
         seconds = race.fit_seconds[winner] / race.n_folds[winner]  # to fit it to n_trained rows
@@ -298,4 +298,31 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self.best_name_, self.best_settings_ = candidate.name, setting
         self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
         kernel = kernel_of(fitted)
-        self.best_kernel_ = None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_)
+        self.best_kernel_: Rescaled | None = (
+            None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_)
+        )
+
+    def _refit_pairs(self, race: PairRace, rows: PairRows, seed: int) -> None:
+        _check_some_worked(race, "no candidate could learn from these pairs")
+        winner = race.winner()
+        candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
+        self.auc_ = race.honest_auc(RandomState(seed))
+        self.best_name_, self.best_settings_ = candidate.name, setting
+        self.std_error_ = next(
+            line["std_error"] for line in self.ranking_ if line["candidate"] == candidate.name
+        )
+        self.rows_used_ = len(rows.X)
+        scaler, fitted, kernel = learn_scaled(with_setting(candidate, setting), rows, rows.pairs)
+        steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
+        self.best_estimator_ = Pipeline(steps)
+        self.best_kernel_ = Rescaled(kernel, scaler.mean_, scaler.scale_)
+
+
+def _number_of(name: str, candidates: list[Candidate]) -> int | None:
+    return next((i for i, one in enumerate(candidates) if one.name == name), None)
+
+
+def _check_some_worked(race: Race, words: str) -> None:
+    if not len(race.finalists()):
+        reasons = "; ".join(f"{race.candidates[i].name}: {why}" for i, why in race.reason.items())
+        raise ValueError(f"{words} ({reasons})")

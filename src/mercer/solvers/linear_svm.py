@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
+from scipy.linalg import qr
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 Array = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ def _newton_step(A: Array, point: Point) -> Point:
         dv, dlam = np.zeros_like(v), np.zeros_like(lam)
         for _ in range(2):
             rest = r - A @ dv - d * dlam
-            more = cho_solve(factor, g - ridge * dv + A.T @ (dlam + rest / d))
+            more, _ = dpotrs(factor, g - ridge * dv + A.T @ (dlam + rest / d))
             dv, dlam = dv + more, dlam + (rest - A @ more) / d
         return Point(dv, dlam, -dlam, (lam_t - t * dlam) / lam, (eta_xi + xi * dlam) / eta)
 
@@ -91,14 +92,16 @@ def _newton_step(A: Array, point: Point) -> Point:
     return moved(step, 0.995 * _longest(point, step))
 
 
-def _factor(B: Array, ridge: Array) -> tuple[Array, bool]:
-    """Return the Cholesky factor of BᵀB + ridge, by QR (slower, but half the digits do) if it must be."""
-    try:
-        factor, lower = cho_factor(B.T @ B + np.diag(ridge))
-    except LinAlgError:
-        R = qr(np.vstack([B, np.diag(ridge)]), mode="r")[0]
-        factor, lower = R[: len(ridge)].astype(np.float64, copy=False), False
-    return factor, lower
+def _factor(B: Array, ridge: Array) -> Array:
+    """Return the upper Cholesky factor of BᵀB + ridge, by QR (slower, but half the digits do) if it must be.
+
+    By LAPACK itself: what SciPy does around it takes longer than a system of a few equations.
+    """
+    factor, failure = dpotrf(B.T @ B + np.diag(ridge))
+    if failure:
+        factor = qr(np.vstack([B, np.diag(ridge)]), mode="r")[0][: len(ridge)]
+    upper: Array = factor.astype(np.float64, copy=False)
+    return upper
 
 
 def _complementarity(point: Point) -> float:

@@ -85,18 +85,13 @@ def boost_mixtures(
     weights = PairWeights.uniform(chunklets, len(X))
     edges = None if n_mutual is None else neighbour_graph(X, chunklets, n_mutual)
     largest = largest_alpha(weights, max_alpha)
+    problem = _state(X, chunklets, weak)
     rounds: list[Round] = []
     with threadpool_limits(1 if X.shape[1] <= ONE_THREAD else None):
         while len(rounds) < n_rounds:
-            parts = chunklets if edges is None else dissolve_chunklets(chunklets, edges, weights)
-            problem = state_problem(
-                X,
-                parts,
-                weak.n_components,
-                kind=weak.kind,
-                prior=weak.prior,
-                weights=effective_weights(weights.of_rows()),
-            )
+            if edges is not None:
+                problem = _state(X, dissolve_chunklets(chunklets, edges, weights), weak)
+            problem = problem._replace(weights=effective_weights(weights.of_rows()))
             found, hypothesis = _best_attempt(problem, weak, weights, largest, rng)
             if found.alpha == 0.0:
                 return rounds or [found]
@@ -124,6 +119,10 @@ def weak_hypothesis(X: Array, model: Gaussians) -> Array:
     softmax_rows(posterior)
     hypothesis: Array = 2.0 * (posterior @ posterior.T) - 1.0
     return hypothesis
+
+
+def _state(X: Array, chunklets: Chunklets, weak: Weak) -> Problem:
+    return state_problem(X, chunklets, weak.n_components, kind=weak.kind, prior=weak.prior)
 
 
 def _best_attempt(
