@@ -1,5 +1,6 @@
 """The command ``mercer``. Each of its commands lives in the room whose work it does; here they only meet."""
 
+import io
 import sys
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -23,6 +24,9 @@ def main() -> None:
     """Run the command line; without the extra `app`, say in a sentence how to get it."""
     if not all(map(find_spec, NEEDED)):
         sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what it cannot spell, such as ±, shall not end a command
+            stream.reconfigure(errors="replace")
     make_app()()
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import mercer as library
 from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
 from mercer.commands import live
+from mercer.commands.tell import settings_text
 from mercer.persistence import describe
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
@@ -41,19 +43,46 @@ def test_learn_says_what_it_did_with_the_table(mercer):
     result = mercer(*LEARN, "--model", "out.mercer")
     assert result.exit_code == 0
     for words in (
-        f"data.csv: {N_ROWS} rows of 2 classes",
-        "2 numbers and 1 category a row, 6 features",
-        "Categories are one-hot: colour.",
+        f"data.csv: {N_ROWS} rows of 2 classes (raw: ",
+        "), 2 numbers and 1 category a row.",
+        "Categories are one-hot, which makes 6 features in all: colour.",
         "2 cells are empty: numbers get the median",
         "Left out: 'name', because each row has its own text",
         "Left out: 'planet', because it has a single value.",
         "│ stump ",
         "Expected error on new rows",
         "The model is in out.mercer",
+        "mercer predict out.mercer DATA",
+        "Error: the share of rows predicted wrong",
     ):
         assert words in result.stdout
-    assert "linear: " in result.stderr  # the progress
+    assert "example" not in result.stdout
+    assert "linear: error " in result.stderr  # the progress
     assert sorted(path.name for path in Path().iterdir()) == ["data.csv", "out.mercer", "pairs.csv"]
+
+
+def test_the_winner_has_an_asterisk_in_the_ranking(mercer, models):
+    for model in ("out.mercer", "pairs.mercer"):
+        winner = describe(models / model).about["winner"]
+        lines = mercer("show", models / model).stdout.splitlines()
+        assert [line.split()[1] for line in lines if line.startswith("│") and " * " in line] == [winner]
+        assert any(line.startswith("* is the winner") for line in lines)
+
+
+def test_what_was_not_compared_has_no_column_and_no_word(mercer):
+    said = mercer(*LEARN).stdout
+    assert "RBF-SVM" not in said
+    (head,) = [line for line in said.splitlines() if line.startswith("┃")]
+    names = [cell.strip() for cell in head.split("┃")[1:-1]]
+    assert names == ["candidate", "error", "fit s", "folds", "settings, notes"]
+    result = mercer(*LEARN, "--candidates", "linear,RBF-SVM")  # the last one counts
+    assert "against RBF-SVM" in result.stdout
+    assert "Against RBF-SVM: the difference in percentage points" in result.stdout
+    assert "tuned RBF-SVM" in result.stdout  # the verdict
+
+
+def test_tell_names_settings_by_their_own_names():
+    assert settings_text({"learner__penalty": 100.0, "C": 0.25}) == "penalty=100, C=0.25"
 
 
 def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
@@ -153,6 +182,20 @@ def test_similar_rows_are_the_nearest_by_the_kernel(mercer):
     assert f"│ {expected[0]} " in shown
 
 
+def test_a_similar_row_without_a_class_has_an_empty_cell(mercer, models):
+    table = make_table()
+    table.loc[::2, "state"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    command = ("similar", models / "out.mercer", "gaps.csv", "--query", "3", "--top", "9")
+    shown = mercer(*command).stdout
+    assert "nan" not in shown
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines() if "│" in line]
+    found = json.loads(mercer(*command, "--json").stdout)["neighbours"]
+    assert [row for row, *_ in cells] == [str(line["row"]) for line in found]
+    assert [label for *_, label in cells] == [line["class"] or "" for line in found]
+    assert {bool(label) for *_, label in cells} == {True, False}
+
+
 def test_similar_gives_no_more_rows_than_there_are(mercer, models):
     found = json.loads(
         mercer("similar", models / "out.mercer", "data.csv", "--query", "0", "--top", "999", "--json").stdout
@@ -203,11 +246,24 @@ def test_show_knows_models_that_were_saved_in_python(mercer):
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.parametrize("name", ["linear", "kernelboost"])
+def test_the_kernel_is_said_in_words(mercer, name):
+    quick = ("--candidates", name, "--budget", "5", "--jobs", "1", "--model", "one.mercer")
+    said = mercer("learn", "data.csv", "--target", "state", *quick).stdout
+    words = describe("one.mercer").about["kernel"]
+    if name == "kernelboost":
+        T, M, d = library.load("one.mercer")[-1].kernel_.means.shape
+        assert words == f"{T} Gaussian mixtures of {M} components on {d} columns"
+    assert f"Kernel: {words}." in said
+    assert f"Kernel: {words}." in mercer("show", "one.mercer").stdout
+
+
 def test_without_a_file_it_learns_the_embedded_set(mercer):
     document = json.loads(mercer("learn", *QUICK, "--json").stdout)
     assert (document["rows"], document["features"]) == (569, 30)
     assert document["classes"] == {"benign": 357, "malignant": 212}
     assert document["error"] < 0.1
+    assert "This was an example." in mercer("learn", *QUICK).stdout
 
 
 def test_the_same_seed_gives_the_same_model(mercer):
@@ -279,7 +335,38 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
     assert list(given["y"]) == list(make_table()["state"])
     assert (given["pairs"], given["unlabelled"]) == (None, None)
-    assert "Categories are one-hot: colour." in given["about"]["data"]
+    assert given["row_names"] == list(range(N_ROWS))
+    assert "Categories are one-hot" in given["about"]["data"]
+
+
+@pytest.mark.parametrize("ids", [(), ("--id", "name")])
+def test_rows_of_the_report_are_those_of_the_file_and_what_similar_takes(mercer, ids):
+    """Rows without a class count too; with --id, rows go by their ids."""
+    table = make_table()
+    table.loc[::3, "state"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    learn = (
+        "learn",
+        "gaps.csv",
+        "--target",
+        "state",
+        *ids,
+        *QUICK[:2],
+        "--jobs",
+        "1",
+        "--candidates",
+        "linear",
+    )
+    assert mercer(*learn, "--report", "report.html", "--model", "out.mercer").exit_code == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    cells = re.findall(r">([^<>]+): (ripe|raw)</td>", page)
+    assert len(cells) >= 10
+    for name, state in cells:
+        row = table.index[table["name"] == name].item() if ids else int(name.removeprefix("row "))
+        assert table["state"][row] == state
+        query = ("--query", name if ids else str(row), *ids, "--top", "1", "--json")
+        found = json.loads(mercer("similar", "out.mercer", "gaps.csv", *query).stdout)
+        assert found["query"] == row
 
 
 def test_a_model_and_a_page_come_of_one_command(mercer):
@@ -296,6 +383,14 @@ def test_help_has_examples_each_on_its_line(mercer, command):
     assert result.exit_code == 0
     assert f"\n    mercer {command} " in result.stdout or f"\n  mercer {command} " in result.stdout
     assert "--json" in result.stdout
+
+
+def test_a_terminal_that_cannot_spell_is_no_reason_to_fail(models):
+    show = [sys.executable, "-m", "mercer.cli", "show", str(models / "out.mercer")]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(show, capture_output=True, text=True, encoding="ascii", env=ascii_only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Expected error on new rows" in done.stdout
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

@@ -1,7 +1,9 @@
 """Wrong command lines and files: one sentence that says what to do, exit code 2, and nothing is written."""
 
+import re
 import shutil
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from typer.testing import CliRunner
@@ -102,8 +104,17 @@ CASES = {
     "an unknown command": (None, "frobnicate", "frobnicate"),
     "predict without a table": (None, "predict out.mercer", "DATA"),
     "predict without the model": (None, "predict no.mercer data.csv", "no file no.mercer"),
-    "predict with a table as the model": (None, "predict data.csv data.csv", "data.csv was not loaded"),
-    "predict with half a model": (None, "predict half.mercer data.csv", "half.mercer was not loaded"),
+    "predict with a table as the model": (None, "predict data.csv data.csv", "data.csv is not a model"),
+    "predict with half a model": (
+        None,
+        "predict half.mercer data.csv",
+        "half.mercer is not a model, or is dam",
+    ),
+    "predict with an archive of others": (None, "predict sheet.xlsx data.csv", "sheet.xlsx was not loaded"),
+    "predict with a spoilt model": (None, "predict spoilt.mercer data.csv", "spoilt.mercer is not a model"),
+    "show a table": (None, "show data.csv", "data.csv is not a model"),
+    "show half a model": (None, "show half.mercer", "half.mercer is not a model"),
+    "similar rows by a table": (None, "similar data.csv data.csv --query 1", "data.csv is not a model"),
     "predict with another model": (None, "predict stump.mercer data.csv", "not from `mercer learn`"),
     "predict with a model of pairs": (None, "predict pairs.mercer data.csv", "knows no classes"),
     "predict without the data": (None, "predict out.mercer no.csv", "no file no.csv"),
@@ -146,6 +157,9 @@ def workplace(models, tmp_path_factory):
         shutil.copy(models / name, folder)
     whole = (folder / "out.mercer").read_bytes()
     (folder / "half.mercer").write_bytes(whole[: len(whole) // 2])
+    (folder / "spoilt.mercer").write_bytes(whole.replace(b"NUMPY", b"NOTPY"))
+    with ZipFile(folder / "sheet.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
     library.save(StumpSVC(), folder / "stump.mercer")
     (folder / "folder").mkdir()
     return folder
@@ -167,6 +181,7 @@ def test_wrong_use_gets_one_sentence_and_nothing_is_written(case, workplace, mon
     assert words in result.stderr
     assert result.stderr.endswith(".\n")
     assert result.stderr.count("\n") == 1
+    assert not re.search(r"\w+(Error|ZipFile|Exception)\b", result.stderr)  # that is Python, not English
     assert content_of(workplace) == before
 
 

@@ -30,7 +30,8 @@ def path(tmp_path_factory):
     labels = np.array([SCRIPT, "<img src=nowhere.png>", "plain $x_1$ " + "long" * 30])[y]
     search = KernelSearchCV({"stump": StumpSVC(), "<h1>": StumpSVC(C=10.0)}, cv=2, random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(path, search.fit(X, labels), X, labels, feature_names=["<b>a</b>", "b", "c", "d"])
+    search.fit(X, labels).ranking_[1].update(note="dropped: " + "it fell too far behind the others. " * 5)
+    write_report(path, search, X, labels, feature_names=["<b>a</b>", "b", "c", "d"])
     return path
 
 
@@ -45,6 +46,35 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
     assert min(widths) > 100
     assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * 9
+
+
+@pytest.mark.parametrize("width", [1200, 850, 800, 390])
+@pytest.mark.parametrize("section", ["leaderboard", "neighbours"])
+def test_nothing_of_a_table_is_beyond_the_edge_of_its_card(browser, path, width, section):
+    browser.open(path, width=width)
+    hidden, n_cells = browser.ask(
+        f"""(() => {{
+            const box = document.querySelector('#{section} .scroll');
+            const edge = box.getBoundingClientRect().right;
+            const cells = [...box.querySelectorAll('tbody td, tbody th')].filter(cell => cell.innerText);
+            const beyond = cells.filter(cell => cell.getBoundingClientRect().right > edge + 1);
+            return [beyond.map(cell => cell.innerText), cells.length];
+        }})()"""
+    )
+    assert hidden == []
+    assert n_cells >= 10
+
+
+def test_on_a_phone_each_cell_stands_beside_the_name_of_its_column(browser, path):
+    """And the table is still one to those who do not see it."""
+    browser.open(path, width=390)
+    labels = browser.ask(
+        "[...document.querySelectorAll('#leaderboard tr.best td')].map(cell => "
+        "getComputedStyle(cell, '::before').content)"
+    )
+    assert labels == [f'"{name}"' for name in ("error", "against RBF-SVM", "fit", "predict", "note")]
+    roles = browser.ask("[...document.querySelectorAll('#leaderboard :is(table, tr, td)')].map(e => e.role)")
+    assert set(roles) == {"table", "row", "cell"}
 
 
 def test_markup_in_names_is_text(browser, path):

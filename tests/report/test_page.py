@@ -1,6 +1,7 @@
 """The report is one file that says what the search found, whatever won and whatever things are called."""
 
 import base64
+import html
 import io
 import re
 import sys
@@ -25,7 +26,8 @@ from mercer import (
     StumpSVC,
     Superkernel,
 )
-from mercer.report import page, picture, write_report
+from mercer.report import leaderboard, page, picture, write_report
+from mercer.report.content import duration
 from mercer.report.ranking import compare_with_reference
 
 pytest.importorskip("jinja2")
@@ -54,10 +56,10 @@ class Page(HTMLParser):
 
     ALONE = frozenset({"meta", "link", "img", "source"})
 
-    def __init__(self, html):
+    def __init__(self, source):
         super().__init__(convert_charrefs=True)
-        self.html, self.open_tags, self.tags, self.texts = html, [], [], []
-        self.feed(html)
+        self.html, self.open_tags, self.tags, self.texts = source, [], [], []
+        self.feed(source)
         self.close()
         assert not self.open_tags
 
@@ -88,10 +90,21 @@ class Page(HTMLParser):
     def images(self):
         return [attrs["src"] for attrs in self.all("img")] + [attrs["srcset"] for attrs in self.all("source")]
 
+    def pixels(self, alt):
+        """The light pictures whose words begin so."""
+        sources = [attrs["src"] for attrs in self.all("img") if attrs["alt"].startswith(alt)]
+        data = [base64.b64decode(source.partition(",")[2]) for source in sources]
+        return [matplotlib.image.imread(io.BytesIO(one))[..., :3] for one in data]
+
+    def heads(self, caption):
+        """The names of a table's columns."""
+        head = re.search(f"<caption>{re.escape(caption)}.*?</thead>", self.html, re.DOTALL)[0]
+        return re.findall(r"<th [^>]*>(.*?)</th>", head)
+
     def rows(self, caption):
         """The cells of a table below its head."""
         table = re.search(f"<caption>{re.escape(caption)}.*?</table>", self.html, re.DOTALL)[0]
-        body = table[table.index("<tbody>") :]
+        body = table[table.index("<tbody") :]
         return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in body.split("</tr>")[:-1]]
 
 
@@ -207,16 +220,28 @@ def test_the_leaderboard_of_the_page_is_that_of_the_search(tmp_path, iris):
     assert len(rows) == 3
     for (name, line), cells in zip(search.leaderboard_.iterrows(), rows, strict=True):
         assert cells[0] == name.replace("<", "&lt;").replace(">", "&gt;")
-        assert cells[1].replace("\N{NO-BREAK SPACE}", " ") == f"{100 * line['error']:.1f} %"
-        assert cells[5] == f"{line['fit_seconds']:.3g}"
+        score = f"{100 * line['error']:.1f} ± {100 * line['std_error']:.1f} %"
+        assert cells[1].replace("\N{NO-BREAK SPACE}", " ") == score
+        assert cells[3] == duration(line["fit_seconds"])
     assert "C=0.01" in str(rows) or "C=1" in str(rows)
+
+
+def test_columns_without_a_word_are_left_out_and_those_with_one_stay(tmp_path, iris):
+    search = search_for({"linear": KernelSVC(), "stump": StumpSVC()}, *iris)  # no settings, nothing to note
+    columns = ["candidate", "error", "against RBF-SVM", "fit", "predict"]
+    assert report(tmp_path, search, *iris).heads("All candidates") == columns
+    search.ranking_[1].update(note="too slow")
+    assert report(tmp_path, search, *iris).heads("All candidates") == [*columns, "note"]
 
 
 def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris):
     search = search_for({"linear": KernelSVC(), "RBF-SVM": SVC(C=1e-9)}, *iris)
     found = report(tmp_path, search, *iris)
     assert len(re.findall('class="best"', found.html)) == 1
-    assert '<tr class="best"><th scope="row">linear</th>' in found.html
+    (pixels,) = found.pixels("The error of 2 candidates")
+    star = matplotlib.colors.to_rgb(leaderboard.MARKED)
+    assert (np.abs(pixels - star).max(axis=2) < 0.05).any()
+    assert re.search('<tr[^>]* class="best"><th [^>]*>linear</th>', found.html)
     top = found.text[: found.text.index("Which kernel?")].replace("\N{NO-BREAK SPACE}", " ")
     assert "75 rows, 4 features, 3 classes" in top
     assert f"{100 * search.error_:.1f} % ± {100 * search.std_error_:.1f} %" in top
@@ -232,12 +257,22 @@ def test_the_verdict_goes_by_the_interval_of_the_difference(iris, low, high, ver
     for line in search.ranking_:
         if line["candidate"] == "linear":
             line.update(difference=(low + high) / 2, low=low, high=high)
-    assert verdict in compare_with_reference(search)
+    assert verdict in compare_with_reference("linear", search.ranking_)
+
+
+@pytest.mark.parametrize("unknown", [None, np.nan])
+def test_there_is_no_verdict_without_a_comparison(iris, unknown):
+    lines = search_for({"linear": KernelSVC(), "RBF-SVM": SVC()}, *iris).ranking_
+    blank = [{**line, "low": unknown, "high": unknown} for line in lines]
+    assert compare_with_reference("linear", blank) == ""
+    assert compare_with_reference("linear", [line for line in lines if line["candidate"] == "linear"]) == ""
 
 
 def test_where_the_rbf_svm_wins_the_page_says_so(iris):
     search = search_for({"RBF-SVM": SVC(), "bad": SVC(C=1e-9)}, *iris)
-    assert "No other candidate is better than the tuned RBF-SVM" in compare_with_reference(search)
+    assert "No other candidate is better than the tuned RBF-SVM" in compare_with_reference(
+        "RBF-SVM", search.ranking_
+    )
 
 
 def test_the_neighbours_named_are_rows_of_their_classes(linear_page, iris):
@@ -254,6 +289,61 @@ def test_the_neighbours_named_are_rows_of_their_classes(linear_page, iris):
             assert int(number) not in queries
 
 
+@pytest.mark.parametrize("kind", ["numbers", "names"])
+def test_rows_are_called_by_the_names_that_are_given(tmp_path, linear, linear_page, iris, kind):
+    """The same page as that of rows 0, 1, …, with other names."""
+    names = [3 * k + 7 for k in range(75)] if kind == "numbers" else [f"<flower> {k}" for k in range(75)]
+    found = report(tmp_path, linear, *iris, row_names=names)
+    shown = [html.unescape(cell) for cells in found.rows("Nearest rows") for cell in cells]
+    expected = [
+        re.sub(r"row (\d+)", lambda match: as_shown(names[int(match[1])]), cell)
+        for cells in linear_page.rows("Nearest rows")
+        for cell in cells
+    ]
+    assert shown == expected
+    assert ("counted, from 0" in found.text) == (kind == "numbers")
+
+
+def as_shown(name):
+    return name if isinstance(name, str) else f"row {name}"
+
+
+def test_row_names_must_be_as_many_as_rows(tmp_path, linear, iris):
+    with pytest.raises(ValueError, match="3 row names for 75 rows"):
+        report(tmp_path, linear, *iris, row_names=range(3))
+
+
+def test_both_gram_matrices_are_of_one_size_and_their_ranges_are_said(linear_page):
+    boxes, found = [], linear_page
+    for pixels in found.pixels("The Gram matrix"):
+        inked = np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.1
+        boxes.append([np.flatnonzero(inked.any(axis=axis))[[0, -1]].tolist() for axis in (0, 1)])
+    assert boxes[0] == boxes[1]
+    assert "scaled to its own range" in found.text
+    captions = re.findall(r"(Before|After) learning \(dark is (.+?), bright (.+?)\)", found.text)
+    assert [when for when, *_ in captions] == ["Before", "After"]
+    low, high = (float(end.replace("−", "-")) for end in captions[0][1:])
+    assert 0.0 <= low < high <= 1.0  # an RBF kernel's
+
+
+def test_the_kernel_is_described_in_words(tmp_path):
+    X, y = data_of(3)
+    search = search_for({"kernelboost": WINNERS["kernelboost"]}, X, y)
+    found = report(tmp_path, search, X, y)
+    n_mixtures, n_components, _ = search.best_kernel_.base.means.shape
+    words = f"{n_mixtures} Gaussian mixtures of {n_components} components on 4 columns"
+    assert f"The best kernel is kernelboost: {words}." in found.text
+    assert dict(found.rows("Settings"))["kernel"] == words
+    assert "array" not in found.text
+
+
+def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
+    X, y = iris
+    search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
+    found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
+    assert "72 rows, 4 features, 3 classes, 3 more rows without a class." in found.text
+
+
 def test_the_confusion_table_counts_the_held_out_rows(linear_page):
     rows = linear_page.rows("Rows of each true")
     counts = np.array([[int(cell) for cell in cells[1:]] for cells in rows])
@@ -263,9 +353,10 @@ def test_the_confusion_table_counts_the_held_out_rows(linear_page):
 def test_it_says_how_to_get_it_again(tmp_path, iris):
     search = search_for({"linear": (KernelSVC(), {"C": [0.125]})}, *iris)
     found = report(tmp_path, search, *iris, about={"data": "iris"})
-    settings = dict(cells for cells in found.rows("Settings"))
+    settings = dict(found.rows("Settings"))
     assert settings["data"] == "iris"
     assert settings["its settings"] == "C=0.125"
+    assert settings["kernel"] == "inner product of two rows"
     assert settings["rows of this page"] == "51 learned from, 24 held out"
     versions = dict(cells for cells in found.rows("Versions"))
     assert set(versions) == {"Python", "mercer", "numpy", "scipy", "scikit-learn", "matplotlib"}
@@ -304,7 +395,7 @@ def test_candidates_that_were_not_measured_stand_in_the_table_with_their_note(tm
     search.stopped_ = "budget"
     found = report(tmp_path, search, *iris)
     assert "no <time>" in found.text
-    assert "(budget)" in found.text
+    assert "did not run to its end (the time was over)" in found.text
 
 
 def test_a_search_among_pairs_has_a_page_without_classes(tmp_path, iris):
@@ -315,8 +406,12 @@ def test_a_search_among_pairs_has_a_page_without_classes(tmp_path, iris):
     found = report(tmp_path, search, X, pairs=pairs)
     assert found.sections == {"leaderboard", "map", "pairs", "computed"}
     assert f"{search.auc_:.3f}" in found.text
-    assert [cells[0] for cells in found.rows("All candidates")] == list(search.leaderboard_.index)
-    assert len(found.all("img")) == 4
+    assert len(found.all("img")) == 1 + 2 + 2
+    for (name, line), cells in zip(search.leaderboard_.iterrows(), found.rows("All candidates"), strict=True):
+        shown = [cell.replace("\N{NO-BREAK SPACE}", " ").replace("−", "-") for cell in cells]
+        assert shown[:2] == [name, f"{line['auc']:.3f} ± {line['std_error']:.3f}"]
+        if name != "plain":
+            assert shown[2] == f"{line['difference']:+.3f} ({line['low']:+.3f} to {line['high']:+.3f})"
     before, after = re.findall(r"(?:Before|After) learning: AUC ([\d.]+)", found.text)
     assert float(before) < float(after)  # which is why it won
     found = report(tmp_path, search, X)

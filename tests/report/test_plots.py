@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from mercer import BoostedKernel, KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture, Rescaled, Stump
 from mercer.report import (
+    gram,
     plot_confusion,
     plot_embedding,
     plot_gaussians,
@@ -88,8 +89,24 @@ def test_the_colours_of_a_gram_matrix_span_all_but_the_extreme_values_off_the_di
     K = rng.uniform(size=(40, 40)) + 1000.0 * np.eye(40)
     K[0, 1] = 1e6
     low, high = plot_gram(K, None).images[0].get_clim()
-    assert 0.0 < low < 0.05
-    assert 0.95 < high < 1.0
+    values = K[~np.eye(40, dtype=bool)]
+    for clipped in (values < low, values > high):
+        assert clipped.mean() == pytest.approx(gram.CLIPPED / 100, abs=1 / len(values))
+
+
+def test_a_few_odd_rows_do_not_take_all_colours_for_themselves(rng):
+    """Four of 300 rows are far from all: the others keep at least half of the colours."""
+    K = rng.uniform(1.0, 2.0, size=(300, 300))
+    K[:4] = K[:, :4] = -50.0
+    low, high = plot_gram(K, None).images[0].get_clim()
+    assert high - low < 2.0
+
+
+def test_the_bar_beside_a_gram_matrix_can_be_left_out(iris):
+    with_bar, without = plot_gram(RBF(), *iris), plot_gram(RBF(), *iris, bar=False)
+    assert len(with_bar.child_axes) == 1
+    assert not without.child_axes
+    assert_array_equal(with_bar.images[0].get_array(), without.images[0].get_array())
 
 
 def test_a_constant_gram_matrix_can_be_drawn():
@@ -193,6 +210,29 @@ def test_the_leaderboard_shows_errors_their_bars_and_the_rbf_svm(leaderboard):
     assert list(reference.get_xdata()) == [0.08, 0.08]
     low, high = ax.get_ylim()
     assert low > high  # the first line is on top
+
+
+@pytest.mark.parametrize("winner", ["boosted", "RBF-SVM", "stump"])
+def test_the_winner_has_a_star_and_a_bold_name_wherever_it_stands(leaderboard, winner):
+    ax = plot_leaderboard(leaderboard, winner=winner)
+    (star,) = [line for line in ax.lines if line.get_marker() == "*"]
+    place = list(leaderboard.index).index(winner)
+    assert (*star.get_xdata(), *star.get_ydata()) == (leaderboard.loc[winner, "error"], place)
+    bold = [tick.get_text() for tick in ax.get_yticklabels() if tick.get_fontweight() == "bold"]
+    assert bold == [winner]
+    assert "the winner" in ax.get_xlabel()
+    assert star.get_color() != plot_leaderboard(leaderboard).containers[0].lines[0].get_color()
+
+
+def test_without_a_winner_none_is_marked(leaderboard):
+    for ax in (plot_leaderboard(leaderboard), plot_leaderboard(leaderboard, winner="late")):  # not measured
+        assert not [line for line in ax.lines if line.get_marker() == "*"]
+        assert "winner" not in ax.get_xlabel()
+
+
+def test_a_winner_that_is_no_candidate_is_refused(leaderboard):
+    with pytest.raises(ValueError, match="no candidate 'quantum'"):
+        plot_leaderboard(leaderboard, winner="quantum")
 
 
 def test_a_leaderboard_of_pairs_shows_the_auc():

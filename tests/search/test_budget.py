@@ -148,8 +148,44 @@ def test_the_winner_is_fitted_to_all_rows_if_there_is_time_for_it(journal):
 
     # a fold of 50 rows takes 0.25 s, and 400 rows take 16 s
     assert fit(None).rows_used_ == fit(30.0).rows_used_ == 400
-    assert fit(10.0).rows_used_ == 100
-    assert len(journal.fits[-1][1]) == 100
+    some = fit(9.0).rows_used_
+    assert 250 < some < 300  # in the 8 s that are left
+    assert len(journal.fits[-1][1]) == some
+    assert fit(0.1).rows_used_ == 100  # those that were looked at, in any case
+
+
+def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_all(journal):
+    X, y = two_blobs(4000)
+    models = {
+        "quick": Candidate("quick", Sign("quick", seconds=1e-3, power=1.0, wrong=0.004), {}, growth=1.0),
+        "slow": Candidate("slow", Sign("slow", seconds=1e-6, power=2.0), {}, growth=2.0),
+    }
+    # a fold of all takes 3.2 and 10 s, and five of them 67
+    search = KernelSearchCV(models, budget=40.0, random_state=0).fit(X, y)
+    assert search.stopped_ is None
+    table = search.leaderboard_
+    assert list(table["folds"]) == [5, 5]
+    assert search.best_name_ == "slow"
+    n_rows = {len(X) for _, X, _ in journal.fits[4:-1]}
+    assert min(n_rows) > 1000
+    assert max(n_rows) < 2600
+    assert search.rows_used_ > 3000  # for which the rest of the time suffices
+    assert journal.now < 40.0 + 1.0
+    start_journal()
+    everything = KernelSearchCV(models, budget=1e3, random_state=0).fit(X, y)
+    assert {len(X) for _, X, _ in journal.fits[4:-1]} == {3200}
+    assert everything.rows_used_ == 4000
+
+
+def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit():
+    seconds, growths = {0: 10.0, 1: 40.0}, {0: 1.0, 1: 2.0}
+    for limit in (1.0, 5.0, 20.0, 60.0):
+        share = heats.affordable_share(seconds, growths, limit)
+        assert 10.0 * share + 40.0 * share**2 <= heats.SPENT * limit
+        more = share * 1e3 ** (1 / 60)
+        assert 10.0 * more + 40.0 * more**2 > heats.SPENT * limit
+    assert heats.affordable_share(seconds, growths, 100.0) == 1.0
+    assert heats.affordable_share(seconds, growths, 1e-9) == 1e-3
 
 
 def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():

@@ -39,24 +39,3 @@ def distances(model: Pipeline, rows: Any, query: int) -> Array:
     q = Z[query : query + 1]
     squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)
     return np.sqrt(np.maximum(squared, 0.0))
-
-
-def kernel_text(kernel: sk_kernels.Kernel | None) -> str:
-    """Return a kernel in a few words: its numbers as they are, its arrays by their shapes."""
-    if kernel is None:
-        return "unknown"
-    parts = (f"{name}={_brief(value)}" for name, value in kernel.get_params(deep=False).items())
-    return f"{type(kernel).__name__}({', '.join(part for part in parts if not part.endswith('=fixed'))})"
-
-
-def _brief(value: Any) -> str:
-    if isinstance(value, sk_kernels.Kernel):
-        return kernel_text(value)
-    if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
-    if value is None or isinstance(value, bool | int | str):
-        return str(value)
-    shape = getattr(value, "shape", None)
-    if shape:
-        return f"array of {' × '.join(map(str, shape))}"
-    return f"{len(value)} parts" if hasattr(value, "__len__") else type(value).__name__

@@ -16,8 +16,8 @@ from mercer.commands.files import check_outputs
 from mercer.commands.learning import Learned, Options, check_options, learn_task
 from mercer.commands.live import Watcher
 from mercer.commands.mistakes import INTERRUPTED, WrongRequestError
-from mercer.commands.task import Request, Task, check_request, read_task
-from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, say
+from mercer.commands.task import EMBEDDED, Request, Task, check_request, read_task
+from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.warming import warm_up
 from mercer.persistence import save
 
@@ -127,6 +127,7 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
         pairs=task.pairs,
         unlabelled=task.unlabelled,
         feature_names=list(task.encoder.get_feature_names_out()),
+        row_names=task.row_names,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
             "data": " ".join(data_sentences(learned.about)),
@@ -139,11 +140,21 @@ def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool
     if as_json:
         typer.echo(json.dumps({**about, "files": files}, indent=2, allow_nan=False))
         return
-    say(*data_sentences(about), leaderboard_table(about["leaderboard"]), *finding_sentences(about))
-    if files["model"]:
-        uses = "`mercer predict` and `mercer similar`" if about["pairs"] is None else "`mercer similar`"
-        say(f"The model is in {files['model']}: for {uses}.")
-    else:
-        say("The model was not saved: --model FILE does that.")
-    if files["report"]:
-        say(f"A page to look at is in {files['report']}.")
+    lines = about["leaderboard"]
+    say(*data_sentences(about), leaderboard_table(lines, winner=about["winner"]), *legend(lines))
+    say(*finding_sentences(about), *_file_sentences(about, files))
+
+
+def _file_sentences(about: dict[str, Any], files: dict[str, str | None]) -> list[str]:
+    """Say what was written, and what a user may do next."""
+    said = ["The model was not saved: --model FILE does that."]
+    if files["model"] is not None:
+        name = shlex.quote(files["model"])
+        said = [f"The model is in {files['model']}."]
+        said += [f"Classes of new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
+        said += [f"Rows that are alike: mercer similar {name} DATA --query ROW"]
+    if files["report"] is not None:
+        said.append(f"A page to look at is in {files['report']}.")
+    if about["data"] == EMBEDDED:
+        said.append("This was an example. With your own table: mercer learn DATA --target COLUMN")
+    return said

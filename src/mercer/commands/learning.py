@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from mercer.commands.kernels import kernel_of_model, kernel_text
+from mercer.commands.kernels import kernel_of_model
 from mercer.commands.mistakes import WrongRequestError
 from mercer.commands.task import Task
+from mercer.report.kernel_words import describe_kernel
 from mercer.search import KernelSearchCV, default_candidates
 from mercer.search.pair_search import pair_candidates
 
@@ -52,9 +53,8 @@ def candidates_by_name(
     *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0
 ) -> dict[str, Any]:
     """Return what can be searched among, as `KernelSearchCV` takes it."""
-    if from_pairs:
-        return dict(pair_candidates(seed))
-    return {one.name: one for one in default_candidates(n_rows, n_features, seed)}
+    found = pair_candidates(seed) if from_pairs else default_candidates(n_rows, n_features, seed)
+    return {one.name: one for one in found}
 
 
 def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> Learned:
@@ -123,7 +123,7 @@ def _findings(search: KernelSearchCV, model: Pipeline, options: Options) -> dict
     return {
         "winner": search.best_name_,
         "settings": dict(search.best_settings_),
-        "kernel": kernel_text(kernel_of_model(model)),
+        "kernel": describe_kernel(kernel_of_model(model)),
         **honest,
         "std_error": search.std_error_,
         "rows_used": search.rows_used_,

@@ -69,7 +69,8 @@ class Watcher:
             name, folds, note = line["candidate"], line["folds"], line["note"]
             if self._told.get(name, (0, "")) != (folds, note):
                 self._told[name] = (folds, note)
-                result = f"{score_text(line)} after {folds} fold{'' if folds == 1 else 's'}"
+                measure = "AUC" if "auc" in line else "error"
+                result = f"{measure} {score_text(line)} after {folds} fold{'' if folds == 1 else 's'}"
                 self.console.print(
                     f"{name}: {result if folds else 'left out'}{f' ({note})' if note else ''}",
                     markup=False,

@@ -1,5 +1,7 @@
 """Models that ``mercer learn`` has saved, and new tables for them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer.commands.learning import MADE_BY
 from mercer.commands.mistakes import WrongRequestError
-from mercer.persistence import Description, describe, load
+from mercer.persistence import Description, ModelFileError, describe, load
 from mercer.tables import Columns, prepare, read_table
 from mercer.tables.encoding import check_no_others, columns_of
 
@@ -31,13 +33,15 @@ def describe_file(path: Path) -> Description:
     """Return what a file says of itself, or say that there is none."""
     if not path.exists():
         raise WrongRequestError(f"There is no file {path}: make one with `mercer learn … --model {path}`.")
-    return describe(path)
+    with _saying_what_it_is(path):
+        return describe(path)
 
 
 def load_model(path: Path) -> Model:
     """Load a model that takes tables."""
     about = describe_file(path).about
-    pipeline = load(path)
+    with _saying_what_it_is(path):
+        pipeline = load(path)
     is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
     if not is_ours or not isinstance(pipeline[0], ColumnTransformer):
         raise WrongRequestError(
@@ -45,6 +49,19 @@ def load_model(path: Path) -> Model:
         )
     dropped = about.get("columns", {}).get("dropped", {})
     return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dict(dropped)))
+
+
+@contextmanager
+def _saying_what_it_is(path: Path) -> Iterator[None]:
+    """Put what readers of ZIP, JSON and arrays say of strange bytes in words: a file that is no model."""
+    try:
+        yield
+    except ModelFileError as error:
+        if isinstance(error.__cause__, ModelFileError | MemoryError | None):
+            raise  # it is in words
+        raise WrongRequestError(
+            f"{path} is not a model, or is damaged: name a file that `mercer learn --model` has written."
+        ) from error
 
 
 def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from mercer.commands.learning import MADE_BY
 from mercer.commands.mistakes import one_line
 from mercer.commands.model import describe_file
-from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, say
+from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.persistence import Description
 
 EXAMPLES = """For example:
@@ -40,7 +40,8 @@ def show(
     if found.about.get("made_by") == MADE_BY:
         say(
             *data_sentences(found.about),
-            leaderboard_table(found.about["leaderboard"]),
+            leaderboard_table(found.about["leaderboard"], winner=found.about["winner"]),
+            *legend(found.about["leaderboard"]),
             *finding_sentences(found.about),
             f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
         )

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -72,6 +72,12 @@ def _knowing(model: Model, ids: str) -> Model:
 def _as_table(found: pd.DataFrame) -> Table:
     table = Table(*found.columns)
     for line in found.to_dict(orient="records"):
-        cells = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line.values())
-        table.add_row(*(Text(one_line(cell)) for cell in cells))
+        table.add_row(*(Text(_cell(value)) for value in line.values()))
     return table
+
+
+def _cell(value: Any) -> str:
+    """Return a value as it is printed; a row without a class has an empty cell, as in its file."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return one_line(value)

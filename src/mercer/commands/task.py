@@ -56,6 +56,7 @@ class Task(NamedTuple):
     source: str
     target: str | None
     ids: str | None
+    row_names: list[int] | list[str]  # of X: numbers of rows in the file, from 0, or ids
 
 
 def check_request(request: Request) -> None:
@@ -111,6 +112,7 @@ def read_task(request: Request) -> Task:
         source=source,
         target=target,
         ids=request.ids,
+        row_names=np.flatnonzero(has_class).tolist() if ids is None else ids[has_class].to_list(),
     )
 
 

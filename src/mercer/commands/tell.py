@@ -9,9 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer.commands.mistakes import one_line
+from mercer.report.ranking import compare_with_reference
 from mercer.tables.errors import MOST_NAMES
 
 WIDTH = 110  # of what is printed into a file or a pipe
+MEANINGS = {
+    "error": "the share of rows predicted wrong, cross-validated",
+    "AUC": "how often a similar pair is nearer than a dissimilar one (1 is best, 0.5 is chance)",
+    "RBF-SVM": "the difference in percentage points [95 % interval]; below zero is better",
+    "plain": "the difference to the plain distance [95 % interval]; above zero is better",
+}
 
 
 def say(*parts: Any) -> None:
@@ -26,15 +33,17 @@ def data_sentences(about: Mapping[str, Any]) -> list[str]:
     """Say what the data are, and what was done to them."""
     columns = about["columns"]
     numbers, categories, dropped = columns["numbers"], columns["categories"], columns["dropped"]
-    said = [
-        f"{about['data']}: {about['rows']} rows{_classes(about)}, {_count(len(numbers), 'number')} and "
-        f"{_count(len(categories), 'category', 'categories')} a row, {_count(about['features'], 'feature')} "
-        "in all."
-    ]
+    cells = [_count(len(numbers), "number")] if numbers else []
+    cells += [_count(len(categories), "category", "categories")] if categories else []
+    said = [f"{about['data']}: {about['rows']} rows{_classes(about)}, {' and '.join(cells)} a row."]
     if about["unlabelled_rows"]:
-        said.append(f"{about['unlabelled_rows']} rows without a class are used as unlabelled rows.")
+        more = _count(about["unlabelled_rows"], "more row is", "more rows are")
+        said.append(f"{more} used without a class (unlabelled).")
     if categories:
-        said.append(f"Categories are one-hot: {_some(categories)}.")
+        said.append(
+            f"Categories are one-hot, which makes {_count(about['features'], 'feature')} in all: "
+            f"{_some(categories)}."
+        )
     if about["missing_cells"]:
         said.append(
             f"{_count(about['missing_cells'], 'cell is', 'cells are')} empty: numbers get the median of "
@@ -52,35 +61,52 @@ def finding_sentences(about: Mapping[str, Any]) -> list[str]:
     said = [f"Best: {about['winner']}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
     if about.get("auc") is not None:
         said.append(
-            f"It tells similar from dissimilar pairs with an AUC of {about['auc']:.3f}, choice included."
+            "Of a similar and a dissimilar new pair, the similar one is nearer in "
+            f"{100 * about['auc']:.1f} % of the cases (AUC {about['auc']:.3f}), the choice among candidates "
+            "included."
         )
     elif about.get("error") is not None:
         said.append(
-            f"Expected error on new rows: {100 * about['error']:.1f} % ± {100 * about['std_error']:.1f}, the "
-            "choice among candidates included."
+            f"Expected error on new rows: {100 * about['error']:.1f} % ± {100 * about['std_error']:.1f} (one "
+            "standard error), the choice among candidates included."
         )
+        verdict = compare_with_reference(about["winner"], about["leaderboard"])
+        said += [verdict] if verdict else []
     if about["rows_used"] < about["rows"]:
         said.append(f"It was fitted to {about['rows_used']} of the rows: a larger --budget lets it take all.")
-    reasons = {"interrupt": "you interrupted it", "budget": f"the {about['budget']:g} seconds were over"}
+    over = f"the {about['budget']:g} seconds were over; a larger --budget compares more"
+    reasons = {"interrupt": "you interrupted it", "budget": over}
     if about["stopped"]:
         said.append(f"The search did not run to its end: {reasons.get(about['stopped'], about['stopped'])}.")
     return said
 
 
-def leaderboard_table(lines: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
-    """Return the ranking, one line for each candidate."""
-    measure, rival = ("AUC", "plain") if any("auc" in line for line in lines) else ("error", "RBF-SVM")
+def legend(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what the marks and numbers of the ranking are."""
+    measure, rival = _terms(lines)
+    said = [f"* is the winner. {measure[0].upper()}{measure[1:]}: {MEANINGS[measure]}, ± one standard error."]
+    if _is_compared(lines):
+        said.append(f"Against {rival}: {MEANINGS[rival]}.")
+    return said
+
+
+def leaderboard_table(
+    lines: Sequence[Mapping[str, Any]], title: str | None = None, winner: str | None = None
+) -> Table:
+    """Return the ranking, one line for each candidate; the winner, if there is one, has an asterisk."""
+    measure, rival = _terms(lines)
+    comparison = [f"against {rival}"] if _is_compared(lines) else []
     table = Table(title=title, title_justify="left")
-    for name in ("candidate", measure, f"against {rival}", "fit s", "folds"):
+    for name in ("candidate", measure, *comparison, "fit s", "folds"):
         table.add_column(name, justify="left" if name == "candidate" else "right", no_wrap=True)
     table.add_column("settings, notes")
     for line in lines:
         remarks = [settings_text(line["settings"]), line["note"]]
         seconds = line["fit_seconds"]
         cells = [
-            line["candidate"],
+            f"{line['candidate']} *" if line["candidate"] == winner else line["candidate"],
             score_text(line),
-            _difference(line),
+            *([_difference(line)] if comparison else []),
             "" if _is_missing(seconds) else f"{seconds:.2f}",
             line["folds"] or "",
             "; ".join(str(remark) for remark in remarks if remark),
@@ -101,10 +127,11 @@ def score_text(line: Mapping[str, Any]) -> str:
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """Return settings as a user would type them."""
+    """Return settings by their own names, whatever part of the model they belong to."""
+    shown = {name.rpartition("__")[2]: value for name, value in settings.items()}
     return ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in settings.items()
+        for name, value in shown.items()
     )
 
 
@@ -119,6 +146,15 @@ def _difference(line: Mapping[str, Any]) -> str:
     return f"{middle} [{low}, {high}]" if low else middle
 
 
+def _terms(lines: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return what is measured, and what candidates are compared with."""
+    return ("AUC", "plain") if any("auc" in line for line in lines) else ("error", "RBF-SVM")
+
+
+def _is_compared(lines: Sequence[Mapping[str, Any]]) -> bool:
+    return not all(_is_missing(line["difference"]) for line in lines)
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or value != value  # NaN, or null in a file
 
@@ -127,7 +163,7 @@ def _classes(about: Mapping[str, Any]) -> str:
     if about["pairs"] is not None:
         return f", {about['pairs']['similar']} similar and {about['pairs']['dissimilar']} dissimilar pairs"
     classes = about["classes"]
-    shown = ", ".join(f"{name} {count}" for name, count in list(classes.items())[:MOST_NAMES])
+    shown = ", ".join(f"{name}: {count}" for name, count in list(classes.items())[:MOST_NAMES])
     return f" of {len(classes)} classes ({shown}{', …' if len(classes) > MOST_NAMES else ''})"
 
 

@@ -45,6 +45,6 @@ def blaming_the_file(path: object) -> Iterator[None]:
         raise ModelFileError(f"{path} was not loaded: it needs more memory than there is.") from error
     except Exception as error:
         raise ModelFileError(
-            f"{path} was not loaded: it is damaged, or not a file of mercer.save ({quote(error)}). Get the "
-            "file again, or save the estimator again."
+            f"{path} was not loaded: it is damaged, or not a file of mercer.save ({quote(str(error))}). Get "
+            "the file again, or save the estimator again."
         ) from error

@@ -7,9 +7,9 @@ import numpy as np
 
 from . import confusion, embedding, gram
 from .confusion import count_confusions, plot_confusion
-from .content import Omitted, Section, Subject, Table, percent
+from .content import Omitted, Section, Subject, Table, percent, span
 from .embedding import plot_embedding
-from .gram import plot_gram
+from .gram import colour_range, plot_gram
 from .held_out import N_NEIGHBOURS, HeldOut, measure, nearest_rows, thin_rows
 from .picture import Picture, draw_on_axes, draw_picture
 
@@ -26,17 +26,19 @@ def show_grams(subject: Subject) -> Section:
     pictures = []
     for when, kernel in (("Before", data.before), ("After", after)):
         K = np.asarray(kernel(data.X[few]))
+        dark, bright = span(*colour_range(K))
         pictures.append(
-            draw_picture(
-                draw_on_axes(partial(plot_gram, K, None, data.y[few])),
+            draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
+                draw_on_axes(partial(plot_gram, K, None, data.y[few], bar=False)),
                 gram.SIZE,
                 alt=f"The Gram matrix of {len(few)} held-out rows sorted by class, {when.lower()} learning.",
-                caption=f"{when} learning",
+                caption=f"{when} learning (dark is {dark}, bright {bright})",
             )
         )
     text = [
         "How alike each held-out row is to each other, rows sorted by class: bright is alike. A kernel that "
-        "knows the classes shows bright blocks along the diagonal.",
+        "knows the classes shows bright blocks along the diagonal. The colours of each picture are scaled to "
+        "its own range: compare the patterns, not the colours.",
         "Before is the RBF kernel of the usual width on standardised features; after is the winner's.",
         "Alignment is the cosine of the angle to the matrix that is 1 for rows of a class and 0 for others. "
         "The centred one does not depend on a constant that is added to a kernel: it is the one to compare.",
@@ -104,19 +106,22 @@ def show_neighbours(subject: Subject) -> Section:
     nearest = nearest_rows(after, data.X[queries], data.X_learned, N_NEIGHBOURS)
     rows = [
         [
-            f"row {data.rows[i]}",
+            subject.name_row(data.rows[i]),
             str(data.y[i]),
             str(guessed),
-            *(f"row {data.learned_rows[j]}: {data.y_learned[j]}" for j in near),
+            *(f"{subject.name_row(data.learned_rows[j])}: {data.y_learned[j]}" for j in near),
         ]
         for i, guessed, near in zip(queries, guess, nearest, strict=True)
     ]
     places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
-    table = Table("Nearest rows by the kernel", ["held-out row", "class", "predicted", *places], rows)
+    heads = ["held-out row", "class", "predicted", *places]
+    table = Table("Nearest rows by the kernel", heads, rows, stacks=True)
     text = [
         "A few held-out rows, and the rows learned from that the kernel puts nearest to them, with their "
-        "classes. Rows are those with a class, counted from 0."
+        "classes."
     ]
+    if not isinstance(subject.row_names[0], str):
+        text.append("All rows of the table are counted, from 0, whether or not they have a class.")
     return Section("neighbours", "Nearest neighbours", text, tables=[table])
 
 

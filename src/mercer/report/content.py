@@ -1,5 +1,6 @@
 """What a page is made of, and how numbers and settings read."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
     best: int | None = None  # the row to stand out
     folded: bool = False  # whether it opens on demand
+    stacks: bool = False  # whether its rows become blocks on a phone: for few rows of many long cells
 
 
 class Section(NamedTuple):
@@ -42,6 +44,12 @@ class Subject(NamedTuple):
     pairs: Pairs | None
     held_out: HeldOut | None
     rng: RandomState
+    row_names: Sequence[int | str]  # numbers, or names
+
+    def name_row(self, i: int) -> str:
+        """Return what the i-th row is called."""
+        name = self.row_names[i]
+        return name if isinstance(name, str) else f"row {name}"
 
 
 class Omitted(Exception):  # noqa: N818  # nothing is wrong: there is nothing to show
@@ -49,23 +57,50 @@ class Omitted(Exception):  # noqa: N818  # nothing is wrong: there is nothing to
 
 
 def percent(share: float) -> str:
-    """Return a share as percent, with one digit after the point; the space does not break."""
-    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%" if np.isfinite(share) else "–"
+    """Return a share as percent, with one digit after the point."""
+    return unbroken(f"{100 * share:.1f} %") if np.isfinite(share) else "–"
 
 
 def points(difference: float) -> str:
     """Return a difference of shares in percentage points, with its sign."""
-    return f"{100 * difference:+.1f}".replace("-", "−") if np.isfinite(difference) else "–"
+    return signed(100 * difference, 1)
 
 
-def number(value: float) -> str:
-    """Return a number with three digits that count."""
-    return f"{value:.3g}" if np.isfinite(value) else "–"
+def signed(value: float, digits: int) -> str:
+    """Return a number with its sign, and so many digits after the point; zero has none."""
+    if not np.isfinite(value):
+        return "–"
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0.0:.{digits}f}"
+
+
+def span(low: float, high: float) -> tuple[str, str]:
+    """Return the ends of a range, with as many digits as it takes to tell them apart."""
+    digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 2
+    is_plain = digits <= 6 and max(abs(low), abs(high)) < 1e6
+    first, second = (
+        signed(end, digits).lstrip("+") if is_plain else f"{end:.3g}".replace("-", "−") for end in (low, high)
+    )
+    return first, second
+
+
+def unbroken(text: str) -> str:
+    """Return a text that a browser leaves on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def duration(seconds: float) -> str:
+    """Return a time with three digits that count, short ones in milliseconds."""
+    if not np.isfinite(seconds):
+        return "–"
+    value, unit = (seconds, "s") if seconds >= 0.9995 else (1000 * seconds, "ms")
+    digits = f"{value:.0f}" if value >= 999.5 else f"{value:.3g}"
+    return unbroken(f"{digits} {unit}")
 
 
 def describe_settings(settings: Mapping[str, Any]) -> str:
-    """Return settings as they would be typed, floats shortened."""
-    shown = (f"{name}={_brief(value)}" for name, value in settings.items())
+    """Return settings by their own names, whatever they are settings of, with floats shortened."""
+    shown = (f"{name.rpartition('__')[2]}={_brief(value)}" for name, value in settings.items())
     return ", ".join(shown)
 
 

@@ -71,7 +71,7 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
         for t in heaviest:
             _draw_ellipses(ax, mixture.means[t] @ axes, axes.T @ mixture.covariances(t) @ axes, strength[t])
         kind = "feature" if rows.shape[1] == 2 else "principal axis"
-        ax.tick_params(labelbottom=False, labelleft=False)
+        ax.set(xticks=[], yticks=[])  # the numbers along principal axes mean nothing
         ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
     ax.spines[["top", "right"]].set_visible(False)
     if y is not None and len(classes.names) <= MOST_IN_LEGEND:

@@ -14,10 +14,10 @@ MOST_NAMES = 12  # classes whose names have room beside the matrix
 SHORT = 4  # letters that may stand beside the matrix; longer names stand upright along their blocks, which
 MOST_UPRIGHT = 5  # must be at least a fifth of the matrix for it
 FEW_ROWS = 400  # fewer than dots of a picture
-CLIPPED = 1.0  # percent of the values at either end that share the end's colour
+CLIPPED = 3.0  # percent of the values at either end that share the end's colour
 
 
-def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
+def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool = True) -> Any:
     """Draw the Gram matrix of rows, sorted by class [as CKS02, Fig. 3; KT03, Fig. 1].
 
     Rows that the kernel takes for alike are bright. Where it knows the classes, there are bright blocks along
@@ -33,6 +33,8 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
         Their classes. None: the rows stay in their order.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
+    bar : bool, default=True
+        Whether a bar beside the matrix says which colour is which value.
 
     Returns
     -------
@@ -54,14 +56,14 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     classes = read_classes(y, len(K))
     order = np.argsort(classes.of_row, kind="stable")
     ax = make_axes(ax, SIZE)
-    low, high = _colour_range(K)
+    low, high = colour_range(K)
     # blurred, few entries would be no clearer, and the picture a larger file
     smoothing = "nearest" if len(K) <= FEW_ROWS else "auto"
     shown = K[np.ix_(order, order)]
     image = ax.imshow(shown, cmap=MATRIX_COLOURS, vmin=low, vmax=high, interpolation=smoothing)
-    # inside the axes' own frame, the bar is as high as the matrix, whatever the layout makes of it
-    bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=_few_ticks())
-    bar.outline.set_visible(False)
+    if bar:  # inside the axes' own frame, it is as high as the matrix, whatever the layout makes of it
+        drawn = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=_few_ticks())
+        drawn.outline.set_visible(False)
     ax.spines[:].set_visible(False)
     _name_blocks(ax, classes)
     return ax
@@ -77,7 +79,7 @@ def gram_matrix(kernel: Any, X: Any) -> Array:
     return K
 
 
-def _colour_range(K: Array) -> tuple[float, float]:
+def colour_range(K: Array) -> tuple[float, float]:
     """Return the values of the darkest and the brightest colour. The diagonal, often larger, is ignored."""
     values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
     low, high = np.percentile(values, [CLIPPED, 100.0 - CLIPPED])

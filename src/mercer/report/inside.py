@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Rescaled
+from mercer.kernels import Projected, Rescaled
 from mercer.quality import pair_auc
 from mercer.search.pair_folds import split_pairs
 from mercer.search.pair_search import PairRows, learn_scaled
@@ -133,8 +133,15 @@ def _auc(kernel: Any, X: Any, test: Any) -> float:
 
 def show_pair_map(subject: Subject) -> Section:
     """Return a map of rows without classes, by the kernel learned from all pairs."""
-    kernel, X = subject.search.best_kernel_, subject.rows.X
-    some = subject.rng.permutation(len(X))[:MAP_ROWS]
-    pictures = [draw_map(kernel, X[np.sort(some)], None, "After learning from all pairs")]
-    text = ["Rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is alike."]
+    after, X = subject.search.best_kernel_, subject.rows.X
+    some = np.sort(subject.rng.permutation(len(X))[:MAP_ROWS])
+    plain = Rescaled(Projected(np.eye(X.shape[1])), after.center, after.scale)
+    pictures = [
+        draw_map(kernel, X[some], None, caption)
+        for caption, kernel in (("Before learning", plain), ("After learning from all pairs", after))
+    ]
+    text = [
+        "Rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is alike.",
+        "Before is the plain distance of standardised features.",
+    ]
     return Section("map", "A map of the rows", text, pictures)

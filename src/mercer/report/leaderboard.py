@@ -1,4 +1,4 @@
-"""The ranking of a search as a picture: errors with error bars, and the RBF-SVM as the line to beat."""
+"""The ranking of a search as a picture: errors with error bars, the winner, and the RBF-SVM to beat."""
 
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 REFERENCES = (REFERENCE, PLAIN)  # what the others are compared with: classifiers, and metrics of pairs
 WIDTH, LINE_HEIGHT = 5.6, 0.36  # inches
+MARKED = COLOURS[5]
+STAR = r"$\bigstar$"  # of matplotlib's own fonts, which the user's may lack
 
 
 class Measure(NamedTuple):
@@ -27,12 +29,13 @@ ERROR = Measure("error", "cross-validated error ± one standard error")
 AUC = Measure("auc", "AUC of held-out pairs ± one standard error")
 
 
-def plot_leaderboard(leaderboard: Any, ax: Any = None) -> Any:
+def plot_leaderboard(leaderboard: Any, ax: Any = None, *, winner: str | None = None) -> Any:
     """Draw the errors of all candidates with their standard errors, the best one on top.
 
-    A line shows where the tuned RBF-SVM is. Bars that overlap do not say that two candidates are alike: they
-    were measured on the same rows, and the column `difference` of the leaderboard has the paired comparison.
-    Candidates that were not measured are not drawn.
+    A line shows where the tuned RBF-SVM is, and a star which candidate was chosen: it need not be the one on
+    top. Bars that overlap do not say that two candidates are alike: they were measured on the same rows, and
+    the column `difference` of the leaderboard has the paired comparison. Candidates that were not measured
+    are not drawn.
 
     Parameters
     ----------
@@ -40,6 +43,8 @@ def plot_leaderboard(leaderboard: Any, ax: Any = None) -> Any:
         `KernelSearchCV.leaderboard_`: indexed by candidate, with `error` (or `auc`) and `std_error`.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
+    winner : str or None, default=None
+        The candidate to mark: `KernelSearchCV.best_name_`. None marks none.
 
     Returns
     -------
@@ -54,11 +59,13 @@ def plot_leaderboard(leaderboard: Any, ax: Any = None) -> Any:
     >>> from mercer.report import plot_leaderboard
     >>> some = {"stump": StumpSVC(), "perceptron": PerceptronSVC()}
     >>> search = KernelSearchCV(some, cv=2, random_state=0).fit(*load_iris(return_X_y=True))
-    >>> ax = plot_leaderboard(search.leaderboard_)
+    >>> ax = plot_leaderboard(search.leaderboard_, winner=search.best_name_)
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['perceptron', 'stump']
     """
     measure = measure_of(leaderboard)
+    if winner is not None and winner not in leaderboard.index:
+        raise ValueError(f"there is no candidate {winner!r} in the leaderboard to mark as the winner")
     measured = leaderboard[np.isfinite(leaderboard[measure.column].astype(float))]
     if len(measured) == 0:
         raise ValueError("no candidate was measured: there is nothing to draw")
@@ -72,6 +79,8 @@ def plot_leaderboard(leaderboard: Any, ax: Any = None) -> Any:
     ax.set_yticks(heights, [plain_text(name) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)  # the first line on top
     ax.set_xlabel(measure.label)
+    if winner in names:
+        _mark(ax, names.index(winner), values, bars)
     if measure is ERROR:
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     ax.tick_params(left=False)
@@ -90,7 +99,14 @@ def measure_of(leaderboard: Any) -> Measure:
 
 def figure_size(n_candidates: int) -> tuple[float, float]:
     """Return the inches that so many lines need."""
-    return WIDTH, 1.1 + LINE_HEIGHT * n_candidates
+    return WIDTH, 1.25 + LINE_HEIGHT * n_candidates
+
+
+def _mark(ax: Any, k: int, values: Array, bars: Array) -> None:
+    """Draw the k-th line over again, as that of the winner: with a star, in its own colour, its name bold."""
+    ax.errorbar(values[k], k, xerr=bars[k], fmt="*", color=MARKED, ms=15, lw=2.4, capsize=3, capthick=2.0)
+    ax.get_yticklabels()[k].set_fontweight("bold")
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{STAR} the winner")
 
 
 def _draw_reference(ax: Any, names: list[str], values: Array) -> None:

@@ -20,7 +20,8 @@ from .before_after import show_confusion, show_grams, show_maps, show_neighbours
 from .content import Omitted, Section, Subject, Table, describe_settings
 from .held_out import HeldOut, hold_out
 from .inside import show_gaussians, show_pair_map, show_pairs, show_rounds, show_shapes
-from .ranking import rank_candidates, summarize
+from .kernel_words import describe_kernel
+from .ranking import rank_candidates, summarize, winning_kernel
 
 Makers = Mapping[Callable[[Subject], Section], str]
 
@@ -47,6 +48,7 @@ def write_report(
     pairs: Any = None,
     unlabelled: Any = None,
     feature_names: Sequence[str] | None = None,
+    row_names: Sequence[int | str] | None = None,
     about: Mapping[str, Any] | None = None,
     random_state: Any = 0,
 ) -> None:
@@ -73,6 +75,8 @@ def write_report(
         More rows, if the search had them.
     feature_names : sequence of str, default=None
         One a feature. None: those of the search (`feature_names_in_`), or x0, x1, …
+    row_names : sequence of int or str, default=None
+        What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
     about : dict, default=None
         What else the page should say of how it was computed, such as the data's name, the command, the date.
     random_state : int, RandomState instance or None, default=0
@@ -103,6 +107,7 @@ def write_report(
         None if pairs is None else Pairs(*pairs).check(len(rows.X)),
         held_out,
         rng,
+        _check_row_names(len(rows.X), row_names),
     )
     sections, omissions = _compose(subject, FROM_PAIRS if y is None else FROM_CLASSES)
     if problem is not None:
@@ -132,6 +137,14 @@ def _check_names(search: Any, n_features: int, names: Sequence[str] | None) -> l
     if len(names) != n_features:
         raise ValueError(f"There are {len(names)} feature names for {n_features} features.")
     return [str(name) for name in names]
+
+
+def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int | str]:
+    if names is None:
+        return list(range(n_rows))
+    if len(names) != n_rows:
+        raise ValueError(f"There are {len(names)} row names for {n_rows} rows.")
+    return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
 def _hold_out(search: Any, rows: Rows, rng: Any) -> tuple[HeldOut | None, str | None]:
@@ -164,6 +177,7 @@ def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -
     rows = [[str(name), str(value)] for name, value in about.items()]
     rows.append(["winner", search.best_name_])
     rows.append(["its settings", describe_settings(search.best_settings_) or "the defaults"])
+    rows.append(["kernel", describe_kernel(winning_kernel(search))])
     rows.append(["estimator", repr(search.best_estimator_[-1])])
     rows.append(["rows the winner was fitted to", str(getattr(search, "rows_used_", len(subject.rows.X)))])
     if subject.held_out is not None:

@@ -1,31 +1,49 @@
 """The first part of the page: who won, by how much, and all the others."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .content import Section, Subject, Table, describe_settings, number, percent, points
-from .leaderboard import AUC, ERROR, REFERENCES, figure_size, measure_of, plot_leaderboard
+from mercer.kernels import Rescaled
+
+from .content import Section, Subject, Table, describe_settings, duration, percent, points, signed, unbroken
+from .kernel_words import count, describe_kernel
+from .leaderboard import ERROR, REFERENCES, figure_size, measure_of, plot_leaderboard
 from .picture import draw_on_axes, draw_picture
+
+TIMES = (("fit", "fit_seconds"), ("predict", "predict_seconds"))
+REASONS = {"budget": "the time was over", "interrupt": "it was interrupted"}
 
 
 def summarize(subject: Subject) -> list[str]:
     """Return the page's first sentences: the winner, its honest error, and the comparison."""
-    search = subject.search
-    n_rows, n_features = subject.rows.X.shape
-    data = f"{n_rows} rows, {n_features} feature{'s' if n_features > 1 else ''}"
+    search, rows = subject.search, subject.rows
+    n_rows, n_features = rows.X.shape
+    data = f"{count(n_rows, 'row')}, {count(n_features, 'feature')}"
+    more = "" if rows.unlabelled is None else f", {count(len(rows.unlabelled), 'more row')} without a class"
+    best = f"The best kernel is {search.best_name_}: {describe_kernel(winning_kernel(search))}."
     if hasattr(search, "auc_"):
-        sentences = [f"{data}, known by pairs.", f"The best kernel is {search.best_name_}."]
-        sentences.append(f"The area under the ROC curve of held-out pairs is {search.auc_:.3f}.")
-        return sentences
-    n_classes = len(np.unique(subject.rows.y))
+        return [
+            f"{data}, known by pairs.",
+            best,
+            f"Of a similar and a dissimilar pair that it has not seen, the similar one is nearer in "
+            f"{percent(search.auc_)} of the cases (AUC {search.auc_:.3f}): it includes the choice among all "
+            "candidates.",
+        ]
     return [
-        f"{data}, {n_classes} classes.",
-        f"The best kernel is {search.best_name_}.",
+        f"{data}, {len(np.unique(rows.y))} classes{more}.",
+        best,
         f"The error to expect on new rows is {percent(search.error_)} "
         f"± {percent(search.std_error_)} (one standard error): it includes the choice among all candidates.",
-        compare_with_reference(search),
+        compare_with_reference(search.best_name_, search.ranking_),
     ]
+
+
+def winning_kernel(search: Any) -> Any:
+    """Return the kernel of the winner for standardised rows, or None if it is not known."""
+    kernel = search.best_kernel_
+    return kernel.base if isinstance(kernel, Rescaled) else kernel
 
 
 def rank_candidates(subject: Subject) -> Section:
@@ -35,10 +53,10 @@ def rank_candidates(subject: Subject) -> Section:
     measure = measure_of(leaderboard)
     measured = int(np.isfinite(leaderboard[measure.column].astype(float)).sum())
     picture = draw_picture(
-        draw_on_axes(lambda ax: plot_leaderboard(leaderboard, ax)),
+        draw_on_axes(lambda ax: plot_leaderboard(leaderboard, ax, winner=search.best_name_)),
         figure_size(measured),
-        alt=f"The {measure.column} of {measured} candidates with error bars, the best on top. "
-        "The numbers are in the table below.",
+        alt=f"The {measure.column} of {measured} candidates with error bars, the best on top; the winner, "
+        f"{search.best_name_}, has a star. The numbers are in the table below.",
     )
     text = ["Every candidate saw the same folds, or the first of them if it fell behind or time was short."]
     if measure is ERROR:
@@ -47,55 +65,86 @@ def rank_candidates(subject: Subject) -> Section:
             "candidate is better. The errors allow for the choice among a candidate's own settings. The "
             "winner, which is marked, has the least error before that, and so need not stand first.",
         ]
+    else:
+        text += [
+            "The AUC is how often a similar pair is nearer than a dissimilar one: 1 is best, 0.5 is chance.",
+            "A difference to the plain distance has its 95 % interval; above zero, the candidate is better.",
+        ]
     if getattr(search, "stopped_", None):
-        text.append(
-            f"The search did not run to its end ({search.stopped_}): what was done by then is ranked."
-        )
+        why = REASONS.get(search.stopped_, search.stopped_)
+        text.append(f"The search did not run to its end ({why}): what was done by then is ranked.")
     return Section("leaderboard", "Which kernel?", text, [picture], [_table(search, leaderboard)])
 
 
-def compare_with_reference(search: Any) -> str:
-    """Return a sentence on the winner and the reference."""
-    leaderboard, winner = search.leaderboard_, search.best_name_
+def compare_with_reference(winner: str, lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence on the winner and the reference, or none if they were not compared.
+
+    Parameters
+    ----------
+    winner : str
+        The candidate that was chosen.
+    lines : sequence of dict
+        `KernelSearchCV.ranking_`; what is not known is NaN or None.
+    """
+    by_name = {str(line["candidate"]): line for line in lines}
     reference = REFERENCES[0]
     if winner == reference:
         return f"No other candidate is better than the tuned {reference}: there is no need for more."
-    if reference not in leaderboard.index or not np.isfinite(leaderboard.loc[winner, "difference"]):
+    if reference not in by_name or winner not in by_name:
         return ""
-    line = leaderboard.loc[winner]
-    interval = f"95 % interval {points(line['low'])} to {points(line['high'])} percentage points"
-    if line["high"] < 0:
+    low, high = (by_name[winner][end] for end in ("low", "high"))
+    if None in (low, high) or not np.isfinite([low, high]).all():
+        return ""
+    interval = f"95 % interval {points(low)} to {points(high)} percentage points"
+    if high < 0:
         return (
             f"On the rows of both it is better than a tuned {reference} ({interval}; that it was picked for "
             "being best is not allowed for)."
         )
-    if line["low"] > 0:
+    if low > 0:
         return f"A tuned {reference} is better, when each is judged honestly ({interval})."
     return f"From a tuned {reference} it cannot be told apart ({interval})."
 
 
 def _table(search: Any, leaderboard: Any) -> Table:
     by_error = measure_of(leaderboard) is ERROR
-    ranked = ["error", "± std. error", "to RBF-SVM", "95 % interval"] if by_error else ["AUC", "± std. error"]
+    heads = ["error", "against RBF-SVM"] if by_error else ["AUC", "against plain"]
     timed = [(title, column) for title, column in TIMES if column in leaderboard.columns]
-    columns = ["candidate", *ranked, *(title for title, _ in timed), "settings", "note"]
+    columns = ["candidate", *heads, *(title for title, _ in timed), "settings", "note"]
     rows = [
         [
             str(name),
-            *(_judgement(line) if by_error else [number(line[AUC.column]), number(line["std_error"])]),
-            *(number(line[column]) for _, column in timed),
+            _score(line, by_error=by_error),
+            _difference(line, by_error=by_error),
+            *(duration(line[column]) for _, column in timed),
             describe_settings(line.get("settings") or {}),
             str(line.get("note") or ""),
         ]
         for name, line in leaderboard.iterrows()
     ]
     best = [str(name) for name in leaderboard.index].index(search.best_name_)
-    return Table("All candidates, the best first; the winner is marked", columns, rows, best)
+    columns, rows = _without_empty(columns, rows)
+    caption = "All candidates, the best first, ± one standard error; ★ is the winner"
+    return Table(caption, columns, rows, best, stacks=True)
 
 
-TIMES = (("fit (s)", "fit_seconds"), ("predict (s)", "predict_seconds"))
+def _score(line: Any, *, by_error: bool) -> str:
+    factor, digits, unit = (100, 1, " %") if by_error else (1, 3, "")
+    value, noise = factor * line["error" if by_error else "auc"], factor * line["std_error"]
+    if not np.isfinite(value):
+        return "–"
+    spread = f" ± {noise:.{digits}f}" if np.isfinite(noise) else ""
+    return unbroken(f"{value:.{digits}f}{spread}{unit}")
 
 
-def _judgement(line: Any) -> list[str]:
-    interval = f"{points(line['low'])} to {points(line['high'])}" if np.isfinite(line["low"]) else "–"
-    return [percent(line["error"]), percent(line["std_error"]), points(line["difference"]), interval]
+def _difference(line: Any, *, by_error: bool) -> str:
+    difference, low, high = (
+        points(line[name]) if by_error else signed(line[name], 3) for name in ("difference", "low", "high")
+    )
+    return unbroken(f"{difference} ({low} to {high})") if np.isfinite(line["low"]) else difference
+
+
+def _without_empty(columns: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leave out columns in which nothing stands."""
+    kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]
+    return [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,11 @@ class Task(Protocol):
     ) -> Outcome:
         """Fit each setting to one part and judge it on another."""
 
-    def sample(self: Self, train: Any, test: Any, n: int) -> Sample:
+    def sample(self, train: Any, test: Any, n: int) -> Sample:
         """Return some n of what there is to learn from."""
+
+    def thin(self, folds: Sequence[tuple[Any, Any]], share: float) -> tuple[Sequence[tuple[Any, Any]], float]:
+        """Return the folds with a share of the rows or more, and the share that it is."""
 
 
 def try_settings(

@@ -12,10 +12,13 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer.search.attempts import Attempt, Outcome, Sample, try_settings
 from mercer.search.candidates import Candidate
+from mercer.search.folds import thin_by_class
 from mercer.svm import KernelSVC
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
 
 
 class SharedKernel(NamedTuple):
@@ -66,6 +69,20 @@ class Rows(NamedTuple):
         of_classes = [train[self.y[train] == label][::step] for label in np.unique(self.y[train])]
         some = np.concatenate(of_classes)
         return Sample(self, some, test[: max(1, n // 4)], len(train) / len(some))
+
+    def thin(
+        self, folds: Sequence[tuple[Index, Index]], share: float
+    ) -> tuple[Sequence[tuple[Index, Index]], float]:
+        """Return the folds with a share of each class, but of few rows all."""
+        n_wanted = max(int(share * len(self.X)), FEW_ROWS)
+        if n_wanted >= len(self.X):
+            return folds, 1.0
+        kept = np.zeros(len(self.X), dtype=bool)
+        kept[thin_by_class(self.y, n_wanted, 0)] = True
+        thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
+        if not all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned):
+            return folds, 1.0
+        return thinned, float(kept.mean())
 
 
 def refit(candidate: Candidate, setting: dict[str, Any], rows: Rows) -> tuple[StandardScaler, Any]:

@@ -1,12 +1,12 @@
 """How the race is run: fold by fold, cheap candidates first, inside the time there is."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +19,7 @@ Folds = Sequence[tuple[Any, Any]]
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
 RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
+SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
 ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
 
 
@@ -56,10 +57,17 @@ def _run_folds(
     n_jobs: int | None,
     report: Callable[[], bool],
 ) -> str | None:
-    expected = pilot(race, task, folds[0], clock) if clock.budget is not None else {}
+    expected: dict[int, float] = {}
+    if clock.budget is not None:
+        expected = pilot(race, task, folds[0], clock)
+        growths = {i: race.candidates[i].growth for i in expected}
+        share = affordable_share(expected, growths, clock.left() / len(folds) * _speed(n_jobs))
+        folds, share = task.thin(folds, share)
+        expected = {i: seconds * share ** growths[i] for i, seconds in expected.items()}
     # those that failed on few rows come last: the first one is to give a model whatever happens
     order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, np.inf))
     reserve = RESERVE * (clock.budget or 0.0)
+    race.n_trained, race.n_tested = (len(part) for part in folds[0])
     for train, test in folds:
         running = [i for i in order if len(race.of(i, alive=True))]
         for i, entries, outcome in _run_fold(
@@ -87,6 +95,21 @@ def pilot(race: Race, task: Task, fold: tuple[Any, Any], clock: Clock) -> dict[i
     return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
 
 
+def affordable_share(seconds: Mapping[int, float], growths: Mapping[int, float], limit: float) -> float:
+    """Return the share of the rows on which all candidates together take no longer than the limit.
+
+    A comparison of all on some of the rows is worth more than one of the cheap ones alone on all.
+    """
+    shares = np.geomspace(1e-3, 1.0, 61)
+    totals = np.sum([seconds[i] * shares ** growths[i] for i in seconds], axis=0)
+    return float(shares[np.flatnonzero(totals <= SPENT * limit)[-1:]].sum()) or float(shares[0])
+
+
+def _speed(n_jobs: int | None) -> float:
+    """Return how much faster several processes are, which wait for each other and for the memory."""
+    return max(1.0, 0.6 * effective_n_jobs(n_jobs))
+
+
 def _time_each(
     race: Race, sample: Sample, order: list[int], clock: Clock, n_settings: int | None = None
 ) -> dict[int, float]:
@@ -98,7 +121,8 @@ def _time_each(
             continue
         candidate = race.candidates[i]
         settings = candidate.settings()[:n_settings]
-        outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
+        with threadpool_limits(1, "blas"):  # the rows are few
+            outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
         works = len(outcome.failures) < len(settings)
         seconds[i] = outcome.seconds * sample.times**candidate.growth if works else np.inf
     return seconds
@@ -122,7 +146,8 @@ def _run_fold(
         for i in running:
             # the cheapest runs in any case: some model there must be
             if i != running[0] and expected.get(i, 0.0) > clock.left() - reserve:
-                race.withdraw(i, f"no time for it: one fold takes about {expected[i]:.1f} s")
+                what = "more folds" if race.n_folds[race.of(i)].any() else "it"
+                race.withdraw(i, f"no time for {what}: one fold takes about {expected[i]:.1f} s")
                 continue
             entries = race.of(i, alive=True)
             started.append((i, entries))

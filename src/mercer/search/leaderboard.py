@@ -114,6 +114,6 @@ def _difference(race: LabelRace, i: int, reference: int, seed: int) -> dict[str,
     first, second = wrong[:, : len(mine)], wrong[:, len(mine) :]
     difference = judge_choice(first, draws).error - judge_choice(second, draws).error
     paired = first[:, np.argmin(first.mean(axis=0))] - second[:, np.argmin(second.mean(axis=0))]
-    variance = max(float(np.var(paired)), 1.0 / n_rows**2)
+    variance = max(float(np.var(paired)), 1.0 / n_rows)  # as if they differed on one row at least
     noise = 1.96 * float(np.sqrt(variance / n_rows))
     return {"difference": difference, "low": difference - noise, "high": difference + noise}

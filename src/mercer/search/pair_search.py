@@ -57,6 +57,12 @@ class PairRows(NamedTuple):
         few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
         return Sample(few_rows, some.within(rows), few.within(rows), n_all / n_some)
 
+    def thin(
+        self, folds: Sequence[tuple[Pairs, Pairs]], share: float
+    ) -> tuple[Sequence[tuple[Pairs, Pairs]], float]:
+        """Return the folds as they are: people list few pairs, and all of them count."""
+        return folds, 1.0
+
 
 def pair_candidates(random_state: int) -> list[Candidate]:
     """Return the learners that learn from pairs; None is the plain metric."""

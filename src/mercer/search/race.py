@@ -34,6 +34,7 @@ class Race(ABC):
         self.n_folds = np.zeros(len(self.entries), dtype=int)
         self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
+        self.n_trained = self.n_tested = 0  # rows of a fold that each was fitted to and judged on
         self.reason: dict[int, str] = {}  # why a candidate did not run to the end
 
     @abstractmethod

@@ -66,8 +66,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         Seconds. Cheap candidates come first, those that would take too long are left out, and what is done
         when the time is over is ranked.
     max_rows : int, default=4000
-        The search looks at no more rows than this, drawn by class. The winner is fitted to all of them, if
-        that is not expected to break the budget.
+        The search looks at no more rows than this, drawn by class; at fewer (but 1000) if the budget asks for
+        it. The winner is fitted to all rows, or to as many as the budget is expected to allow.
     n_jobs : int or None, default=None
         Candidates at a time, by joblib (so ``joblib.parallel_config(backend="dask")`` spreads them out).
     random_state : int, RandomState instance or None, default=None
@@ -150,7 +150,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._forget("auc_")  # of an earlier fit, to pairs
         rows = self._check(X, y, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        searched = self._thin(rows, seed)
+        searched = _thin(rows, self.max_rows, seed)
         candidates = self._list_candidates(searched, seed)
         folds = make_folds(searched.y, self.cv, seed)
         race = LabelRace(candidates, len(searched.X))
@@ -168,7 +168,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             self._rank(race, reference, seed)
             _check_some_worked(race, "no candidate could be fitted to these rows")
             self.error_, self.std_error_ = honest_error(race, seed)
-            self._refit(race, rows, searched, clock, n_trained=len(folds[0][0]))
+            self._refit(race, rows, clock, seed)
         return self
 
     @property
@@ -268,12 +268,6 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             )
         return Rows(X, y, self._check_unlabelled(unlabelled, X))
 
-    def _thin(self, rows: Rows, seed: int) -> Rows:
-        if len(rows.X) <= self.max_rows:
-            return rows
-        some = thin_by_class(rows.y, self.max_rows, seed)
-        return Rows(rows.X[some], rows.y[some], rows.unlabelled)
-
     def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:
         if self.candidates is not None:
             return as_candidates(self.candidates)
@@ -286,14 +280,15 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _rank_pairs(self, race: PairRace, reference: int | None) -> None:
         self.ranking_ = rank_pairs(race, reference)
 
-    def _refit(self, race: LabelRace, rows: Rows, searched: Rows, clock: Clock, *, n_trained: int) -> None:
+    def _refit(self, race: LabelRace, rows: Rows, clock: Clock, seed: int) -> None:
         winner = race.winner()
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
-        seconds = race.fit_seconds[winner] / race.n_folds[winner]  # to fit it to n_trained rows
-        expected = seconds * (len(rows.X) / n_trained) ** candidate.growth
-        self.rows_used_ = len(rows.X) if expected <= clock.left() or rows is searched else len(searched.X)
+        seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to n_trained rows
+        times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
+        looked_at = race.n_trained + race.n_tested  # so many cost little more than a fold did
+        self.rows_used_ = int(min(len(rows.X), max(looked_at, race.n_trained * times)))
         start = time.monotonic()
-        scaler, fitted = refit(candidate, setting, rows if self.rows_used_ == len(rows.X) else searched)
+        scaler, fitted = refit(candidate, setting, _thin(rows, self.rows_used_, seed))
         self.refit_seconds_ = time.monotonic() - start
         self.best_name_, self.best_settings_ = candidate.name, setting
         self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
@@ -316,6 +311,13 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
         self.best_estimator_ = Pipeline(steps)
         self.best_kernel_ = Rescaled(kernel, scaler.mean_, scaler.scale_)
+
+
+def _thin(rows: Rows, n: int, seed: int) -> Rows:
+    if len(rows.X) <= n:
+        return rows
+    some = thin_by_class(rows.y, n, seed)
+    return Rows(rows.X[some], rows.y[some], rows.unlabelled)
 
 
 def _number_of(name: str, candidates: list[Candidate]) -> int | None:

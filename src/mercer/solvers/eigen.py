@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 EIGEN_TOL = 1e-12  # the residual of an eigenvector, as a share of the largest eigenvalue
 EXHAUSTED = 1e-9  # a direction of which so little is new after orthogonalising is all rounding
 NEGATIVE = 1e-8  # a squared length below minus this share of the kernel's scale is no rounding error
+LOOK_EVERY = 4  # steps: to see whether it is there costs more than a step
 MAX_STEPS = 60  # of the Lanczos method, and ten more for each direction that is asked for
 
 
@@ -132,11 +133,12 @@ def best_directions(
         g = space.evaluate(u)
         length = _length(u, space.dual(u, g), scale)
         exhausted = length <= EXHAUSTED * np.linalg.norm(coupling[:k, k - 1 : k])
-        scores, mix = np.linalg.eigh(coupling[:k, :k])
-        left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
-        found = k >= n_directions and left <= EIGEN_TOL * np.max(np.abs(scores), initial=0.0)
-        if k == most or (found and not exhausted) or (exhausted and fresh_starts == 0):
-            break
+        if exhausted or k == most or k % LOOK_EVERY == 0:
+            scores, mix = np.linalg.eigh(coupling[:k, :k])
+            left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
+            found = k >= n_directions and left <= EIGEN_TOL * np.max(np.abs(scores), initial=0.0)
+            if k == most or (found and not exhausted) or (exhausted and fresh_starts == 0):
+                break
         if exhausted:
             fresh_starts -= 1
             u = np.random.default_rng(k).standard_normal(space.size)

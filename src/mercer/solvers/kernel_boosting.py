@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mercer.solvers.eigen import Directions, Space, best_directions
 from mercer.solvers.pair_table import PairTable
 
 Array = NDArray[np.float64]
 
+FEW_PAIRS = 1500**2  # up to so many, threads of a product with a matrix wait more than they work
 FRESH = 0.1  # the share of a random direction in where a search starts
 SLOPE_TOL = 0.1  # a search ends where the loss falls or grows ten times more slowly than it fell at first
 SEARCHES = 50  # at most, of either kind: threefold steps, and between them
@@ -61,6 +63,18 @@ def boost_kernel(
     list of Round
         Fewer than n_rounds where nothing is left to gain; none at all if no direction has a positive score.
     """
+    with threadpool_limits(1 if table.n_pairs <= FEW_PAIRS else None, "blas"):
+        return _boost(space, table, n_rounds, n_directions, step, progress)
+
+
+def _boost(
+    space: Space,
+    table: PairTable,
+    n_rounds: int,
+    n_directions: int,
+    step: str,
+    progress: Callable[[int], Any] | None,
+) -> list[Round]:
     rounds: list[Round] = []
     fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
     start = fresh

@@ -1,0 +1,28 @@
+"""`python -m benchmarks --help` says what there is to run, and runs nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def benchmarks(*arguments):
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_lists_every_benchmark_with_its_first_line(option):
+    done = benchmarks(option)
+    assert (done.returncode, done.stderr) == (0, "")
+    usage, _, *lines = done.stdout.splitlines()
+    assert usage.startswith("usage: python -m benchmarks")
+    for line in lines:
+        name, words = line.split(maxsplit=1)
+        first = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8").splitlines()[0]
+        assert words == first.removeprefix('"""').removesuffix('"""')
+    refused = benchmarks("nothing").stderr  # it names them all
+    assert [line.split()[0] for line in lines] == refused.strip(" .\n").split("There are ")[1].split(", ")

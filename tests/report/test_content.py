@@ -1,0 +1,61 @@
+"""Numbers read as people write them."""
+
+import numpy as np
+import pytest
+
+from mercer.report.content import describe_settings, duration, points, signed, span
+
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.04, 1, "0.0"),
+        (-0.04, 1, "0.0"),
+        (0.06, 1, "+0.1"),
+        (-1.5, 2, "−1.50"),
+        (np.nan, 1, "–"),
+        (0, 0, "0"),
+    ],
+)
+def test_a_number_has_its_sign_unless_it_is_shown_as_zero(value, digits, text):
+    assert signed(value, digits) == text
+
+
+def test_differences_of_shares_are_in_percentage_points():
+    assert points(-0.0123) == "−1.2"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.000307, "0.307 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1 s"),
+        (61.24, "61.2 s"),
+        (1234.6, "1235 s"),
+        (np.nan, "–"),
+    ],
+)
+def test_times_are_in_milliseconds_below_a_second_and_never_in_powers_of_ten(seconds, text):
+    assert duration(seconds).replace(SPACE, " ") == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (2.1e-8, 0.6579, ("0.00", "0.66")),
+        (-25.2, 39.1, ("−25", "39")),
+        (1.88, 1.96, ("1.880", "1.960")),
+        (5.0, 5.0, ("5.00", "5.00")),
+        (1.0, 1.0 + 1e-9, ("1", "1")),
+        (-2e8, 3e9, ("−2e+08", "3e+09")),
+    ],
+)
+def test_the_ends_of_a_range_have_the_digits_that_tell_them_apart(low, high, shown):
+    assert span(low, high) == shown
+
+
+def test_settings_go_by_their_own_names():
+    assert describe_settings({"learner__penalty": np.float64(100.0), "C": 0.0625}) == "penalty=100, C=0.0625"

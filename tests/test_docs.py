@@ -1,0 +1,226 @@
+"""What the pages of `docs/` say is so: names exist, the reference is complete, the quick start is true."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer.main
+
+import mercer
+from mercer import cli, papers
+
+ROOT = Path(__file__).parents[1]
+DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").rglob("plot_*.py"))
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+
+
+def read(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, *languages: str) -> list[str]:
+    """The fenced blocks of a page that are in one of the languages."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return [code for language, code in fenced if language in languages]
+
+
+@cache
+def modules() -> list[ModuleType]:
+    names = [module.name for module in pkgutil.walk_packages(mercer.__path__, "mercer.")]
+    return [mercer, *map(importlib.import_module, names)]
+
+
+# the quick start
+
+
+def as_shown(text: str) -> list[list[str]]:
+    """The words of each line; sorted, because near ties of a ranking may come out in another order."""
+    return sorted(line.split() for line in text.splitlines() if line.strip())
+
+
+def agree(shown: str, printed: str) -> bool:
+    """Whether two words are the same, or numbers that tell a reader the same."""
+    try:
+        a, b = float(shown), float(printed)
+    except ValueError:
+        return shown == printed
+    return shown == printed or abs(a - b) <= 0.02 + 0.5 * abs(a)
+
+
+def test_the_quick_start_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pattern = r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?"
+    steps = re.findall(pattern, read("quick_start.md"), flags=re.DOTALL)
+    assert sum(bool(shown) for _, shown in steps) >= 7
+    names: dict[str, object] = {}
+    for code, shown in steps:
+        exec(compile(code, "quick_start.md", "exec"), names)
+        printed = as_shown(capsys.readouterr().out)
+        assert [len(line) for line in printed] == [len(line) for line in as_shown(shown)], code
+        for ours, theirs in zip(as_shown(shown), printed, strict=True):
+            assert all(map(agree, ours, theirs)), f"{ours} is printed as {theirs}"
+
+
+# the command line
+
+
+def command_lines() -> list[list[str]]:
+    """Every call of `mercer` that stands in a block of a page, as arguments."""
+    text = "\n".join(
+        code for page in PAGES for code in blocks(page.read_text(encoding="utf-8"), "", "console")
+    )
+    calls = re.findall(r"^(?:\$ )?mercer (.*?)(?: # .*)?$", text, flags=re.MULTILINE)
+    return [shlex.split(re.sub(r"\s{3,}.*", "", call)) for call in calls]
+
+
+def test_commands_and_options_on_the_pages_exist():
+    commands = typer.main.get_command(cli.make_app()).commands
+    lines = command_lines()
+    assert {line[0] for line in lines} == set(commands), "each command has its line, and no other has one"
+    for name, *arguments in lines:
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        unknown = {argument for argument in arguments if argument.startswith("-")} - known
+        assert not unknown, f"mercer {name} has no {unknown}"
+
+
+def test_options_that_pages_speak_of_exist():
+    commands = typer.main.get_command(cli.make_app()).commands
+    known = {
+        option for command in commands.values() for parameter in command.params for option in parameter.opts
+    }
+    spoken = set(re.findall(r"`(--[\w-]+)", read("command_line.md")))
+    assert len(spoken) >= 10
+    assert spoken <= known | {"--help", "--debug"}
+
+
+# the papers
+
+
+def table_rows(text: str) -> list[list[str]]:
+    return [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
+
+
+def names_in_tables() -> set[str]:
+    """What stands in backticks in the last column of the tables that map equations to code."""
+    sections = re.findall(r"equation by equation\n(.*?)\n## ", read("papers.md"), flags=re.DOTALL)
+    assert len(sections) == 5, "one table a paper"
+    cells = [row[-1] for section in sections for row in table_rows(section)]
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def has(thing: object, attributes: list[str]) -> bool:
+    """Whether a thing has these, each of the one before; those of a fitted estimator are in its docstring."""
+    for attribute in attributes:
+        if attribute.endswith("_") and re.search(rf"\b{attribute}\b", inspect.getdoc(thing) or ""):
+            return True
+        if not hasattr(thing, attribute):
+            return False
+        thing = getattr(thing, attribute)
+    return True
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is found, from `mercer` on or from any class of it on."""
+    first, *rest = name.split(".")
+    found = [vars(module)[first] for module in modules() if first in vars(module)]
+    if name.endswith("_") and not rest:
+        found = [thing for module in modules() for thing in vars(module).values() if inspect.isclass(thing)]
+        return any(has(thing, [name]) for thing in found)
+    return any(has(thing, rest) for thing in found)
+
+
+def test_every_name_that_stands_for_an_equation_exists():
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    methods = {"decision_function", "fit"}  # of several estimators
+    names = names_in_tables()
+    assert len(names) > 100
+    for name in names:
+        if name.startswith("test_"):
+            assert f"def {name}(" in tests, name
+        elif name.endswith(".py"):
+            assert list((ROOT / "tests").rglob(name)), name
+        elif "-" in name.split("(")[0]:  # a table, made again by `mercer papers`
+            assert name.removeprefix("mercer papers ") in papers.CATALOGUE, name
+        elif not name.startswith("scipy."):
+            identifier = re.match(r"[\w.]+", name)[0]
+            assert identifier in methods or exists(identifier), name
+
+
+def test_a_name_that_is_not_there_is_found_out():
+    assert exists("solvers.pair_qp.solve_pair_qp")
+    assert exists("IdealizedKernel.gamma_")
+    assert not exists("solvers.pair_qp.solve_pair")
+    assert not exists("IdealizedKernel.gamma_of_another_paper_")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_exist(page):
+    named = re.findall(r"\b(?:examples|tests|docs)/[\w/]+\.\w+", page.read_text(encoding="utf-8"))
+    assert all((ROOT / name).is_file() for name in named), named
+
+
+# the reference
+
+
+def documented() -> set[int]:
+    """The objects, by identity, that the reference documents."""
+    home, found = "", set()
+    for directive, name in re.findall(r"^\.\. (\w+):: (\S+)", read("reference.rst"), flags=re.MULTILINE):
+        if directive == "currentmodule":
+            home = name
+        elif directive in ("autoclass", "autofunction", "autodata"):
+            module, _, attribute = (name if name.startswith("mercer.") else f"{home}.{name}").rpartition(".")
+            found.add(id(getattr(importlib.import_module(module), attribute)))
+    return found
+
+
+def test_the_reference_has_every_public_name():
+    there = documented()
+    packages = [module for module in modules() if hasattr(module, "__path__")]
+    public = [(module, name) for module in packages for name in getattr(module, "__all__", ())]
+    assert len(public) > 80
+    assert [
+        f"{module.__name__}.{name}" for module, name in public if id(getattr(module, name)) not in there
+    ] == []
+
+
+# the examples
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_a_page_of_the_gallery(path):
+    text = path.read_text(encoding="utf-8")
+    title, underline = ast.get_docstring(ast.parse(text)).splitlines()[:2]
+    assert set(underline) == {"="}
+    assert len(underline) == len(title)
+    assert text.count("# %%") >= 3
+    assert "print(" in text, "what it measures is printed"
+    assert text.endswith("plt.show()\n"), "it ends with its picture"
+
+
+def test_every_method_and_task_has_an_example():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
+    imported = {
+        alias.name
+        for path in EXAMPLES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "mercer"
+        for alias in node.names
+    }
+    files = {"load", "save"}
+    variants = {
+        "StumpSVC": "StumpSVCCV",
+        "PerceptronSVC": "PerceptronSVCCV",
+        "PairwiseKernelSVC": "KernelSVC",
+    }
+    missing = {name for name in mercer.__all__ if variants.get(name, name) not in imported} - files
+    assert not missing
+    for task in ("pairs=", "unlabelled=", "retrieval_auc", "KMeans", "GaussianProcess", "1_000_000"):
+        assert task in text, task
