@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
+from mercer.search.choice import Rule
 from mercer.search.honest import Draws, draw_rows, judge_choice, standard_error
 
 CS = [0.001, 0.1, 10.0]
@@ -20,29 +21,33 @@ CHEAP = {
 }
 
 
-def slow_choice(inside, wrong, candidate):
+def slow_choice(inside, wrong, rule):
     """The rule of one standard error: the first candidate whose best is within the noise of the best."""
-    totals = [sum(wrong[row, k] for row in inside) for k in range(wrong.shape[1])]
-    best = totals.index(min(totals))
-    for number in sorted(set(candidate)):
-        own = [k for k in range(wrong.shape[1]) if candidate[k] == number]
-        first = min(own, key=lambda k: totals[k])
+    settings = range(wrong.shape[1])
+    totals = [sum(wrong[row, k] for row in inside) for k in settings]
+    smooth = [round(sum(rule.nearby[k, j] * totals[j] for j in settings), 9) for k in settings]
+    own = [
+        min((k for k in settings if rule.candidate[k] == number), key=lambda k: smooth[k])
+        for number in sorted(set(rule.candidate))
+    ]
+    best = min(own, key=lambda k: totals[k])
+    for first in own:
         n_apart = sum(wrong[row, first] != wrong[row, best] for row in inside)
         if totals[first] - totals[best] <= np.sqrt(n_apart):
             break
     return first
 
 
-def slow_judgement(wrong, counts, candidate=None):
+def slow_judgement(wrong, counts, rule=None):
     """The bootstrap of [TGB18], draw by draw and row by row."""
-    candidate = [0] * wrong.shape[1] if candidate is None else candidate
+    rule = Rule.of_one(wrong.shape[1]) if rule is None else rule
     errors = []
     for count in counts:
         inside = [row for row, times in enumerate(count) for _ in range(int(times))]
         outside = [row for row, times in enumerate(count) if times == 0]
         if not outside:
             continue
-        chosen = slow_choice(inside, wrong, candidate)
+        chosen = slow_choice(inside, wrong, rule)
         errors.append(np.mean([wrong[row, chosen] for row in outside]))
     return np.mean(errors), errors
 
@@ -50,11 +55,13 @@ def slow_judgement(wrong, counts, candidate=None):
 @pytest.mark.parametrize(("n_rows", "n_settings"), [(2, 3), (7, 1), (30, 6)])
 @pytest.mark.parametrize("candidate", [[0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 2, 3], [0, 2, 1, 0, 2, 1]])
 def test_a_choice_is_judged_as_the_bootstrap_says_word_for_word(rng, n_rows, n_settings, candidate):
-    candidate = np.array(candidate[:n_settings])
+    nearby = np.eye(n_settings) + rng.random((n_settings, n_settings)) * (rng.random() < 0.5)
+    rule = Rule(np.array([*candidate, 4]), np.eye(7)).among(np.arange(n_settings))
+    rule = rule._replace(nearby=nearby / nearby.sum(axis=1, keepdims=True))
     wrong = (rng.random((n_rows, n_settings)) < 0.4).astype(float)
     draws = draw_rows(n_rows, 0, n_draws=60)
-    error, each = slow_judgement(wrong, draws.counts, candidate)
-    judged = judge_choice(wrong, draws, candidate)
+    error, each = slow_judgement(wrong, draws.counts, rule)
+    judged = judge_choice(wrong, draws, rule)
     assert_allclose(judged.error, error)
     assert_allclose(judged.each, each)
 

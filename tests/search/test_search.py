@@ -260,3 +260,14 @@ def test_the_defaults_find_a_kernel_for_moons(rng):
     assert search.error_ < 0.2
     assert np.isnan(search.leaderboard_.loc["RBF-SVM", "difference"])
     assert search.leaderboard_["difference"].notna().sum() == 7
+
+
+def test_a_cluster_of_dask_finds_the_same():
+    distributed = pytest.importorskip("distributed")
+    X, y = MOONS
+    quiet = {"dashboard_address": None, "processes": False, "n_workers": 2, "threads_per_worker": 1}
+    with distributed.LocalCluster(**quiet) as cluster, distributed.Client(cluster):
+        with joblib.parallel_config(backend="dask"):
+            spread = search_among(n_jobs=2).fit(X, y)
+        assert "evaluate" in str(cluster.scheduler.task_prefixes)  # the work was done there
+    assert results(spread) == results(search_among().fit(X, y))

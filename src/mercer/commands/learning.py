@@ -50,10 +50,12 @@ def check_options(options: Options, *, from_pairs: bool) -> None:
 
 
 def candidates_by_name(
-    *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0
+    *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0, unlabelled: bool = False
 ) -> dict[str, Any]:
     """Return what can be searched among, as `KernelSearchCV` takes it."""
-    found = pair_candidates(seed) if from_pairs else default_candidates(n_rows, n_features, seed)
+    if from_pairs:
+        return {one.name: one for one in pair_candidates(seed)}
+    found = default_candidates(n_rows, n_features, seed, unlabelled=unlabelled)
     return {one.name: one for one in found}
 
 
@@ -74,7 +76,11 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
     if options.candidates:
         n_rows, n_features = task.X.shape
         found = candidates_by_name(
-            from_pairs=task.pairs is not None, n_rows=n_rows, n_features=n_features, seed=options.seed
+            from_pairs=task.pairs is not None,
+            n_rows=n_rows,
+            n_features=n_features,
+            seed=options.seed,
+            unlabelled=task.unlabelled is not None,
         )
         chosen = {name: found[name] for name in options.candidates}
     search = KernelSearchCV(

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.search.attempts import Outcome, Sample, Task
 from mercer.search.clock import Clock
 from mercer.search.race import Race
+from mercer.threads import one_thread
 
 Index = NDArray[np.intp]
 Folds = Sequence[tuple[Any, Any]]
@@ -39,7 +39,7 @@ def run_race(
         # last to end would leave them silent
         with (
             warnings.catch_warnings(action="ignore"),
-            threadpool_limits(1 if task.n_rows <= ONE_THREAD else None, "blas"),
+            one_thread(task.n_rows <= ONE_THREAD),
         ):
             return _run_folds(race, task, folds, clock, reference, n_jobs, report)
     except KeyboardInterrupt:
@@ -121,7 +121,7 @@ def _time_each(
             continue
         candidate = race.candidates[i]
         settings = candidate.settings()[:n_settings]
-        with threadpool_limits(1, "blas"):  # the rows are few
+        with one_thread():  # the rows are few
             outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
         works = len(outcome.failures) < len(settings)
         seconds[i] = outcome.seconds * sample.times**candidate.growth if works else np.inf

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.search.choice import choose
 from mercer.search.honest import draw_rows, judge_choice, standard_error
 from mercer.search.pair_race import PairRace
 from mercer.search.race import LabelRace
@@ -64,7 +65,7 @@ def honest_error(race: LabelRace, seed: int) -> tuple[float, float]:
     """Return the error of choosing among all finalists, and its standard error."""
     finalists = race.finalists()
     wrong, n_rows = _judged(race.wrong[:, finalists])
-    error = judge_choice(wrong, draw_rows(n_rows, seed), race.candidate_of(finalists)).error
+    error = judge_choice(wrong, draw_rows(n_rows, seed), race.rule.among(finalists)).error
     return error, standard_error(error, n_rows)
 
 
@@ -92,7 +93,7 @@ def _line(race: LabelRace, i: int, reference: int | None, seed: int) -> dict[str
     if len(finalists) == 0:
         return line
     wrong, n_rows = _judged(race.wrong[:, finalists])
-    line["error"] = judge_choice(wrong, draw_rows(n_rows, seed)).error
+    line["error"] = judge_choice(wrong, draw_rows(n_rows, seed), race.rule.among(finalists)).error
     line["std_error"] = standard_error(line["error"], n_rows)
     best = race.best_of(i)
     assert best is not None
@@ -111,9 +112,12 @@ def _difference(race: LabelRace, i: int, reference: int, seed: int) -> dict[str,
         return {}
     wrong, n_rows = _judged(race.wrong[:, np.concatenate([mine, theirs])])
     draws = draw_rows(n_rows, seed)
-    first, second = wrong[:, : len(mine)], wrong[:, len(mine) :]
-    difference = judge_choice(first, draws).error - judge_choice(second, draws).error
-    paired = first[:, np.argmin(first.mean(axis=0))] - second[:, np.argmin(second.mean(axis=0))]
+    every, columns, errors = np.ones((1, n_rows)), [], []
+    for entries, values in ((mine, wrong[:, : len(mine)]), (theirs, wrong[:, len(mine) :])):
+        rule = race.rule.among(entries)
+        errors.append(judge_choice(values, draws, rule).error)
+        columns.append(values[:, choose(values, rule, every)[0]])
+    difference, paired = errors[0] - errors[1], columns[0] - columns[1]
     variance = max(float(np.var(paired)), 1.0 / n_rows)  # as if they differed on one row at least
     noise = 1.96 * float(np.sqrt(variance / n_rows))
     return {"difference": difference, "low": difference - noise, "high": difference + noise}

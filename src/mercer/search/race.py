@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from mercer.search.attempts import Outcome
 from mercer.search.candidates import Candidate
-from mercer.search.honest import choose
+from mercer.search.choice import Rule, choose, find_nearby
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -52,10 +53,6 @@ class Race(ABC):
         """Return the entries of a candidate."""
         mine = np.array([entry.candidate == candidate for entry in self.entries])
         return np.flatnonzero(mine & self.alive if alive else mine)
-
-    def candidate_of(self, entries: Index) -> Index:
-        """Return the numbers of the candidates that entries are of."""
-        return np.array([self.entries[entry].candidate for entry in entries], dtype=np.intp)
 
     def record(self, candidate: int, entries: Index, test: Any, outcome: Outcome) -> None:
         """Enter what came of a candidate on one fold."""
@@ -109,6 +106,12 @@ class LabelRace(Race):
     def __init__(self, candidates: list[Candidate], n_rows: int) -> None:
         super().__init__(candidates)
         self.wrong = np.full((n_rows, len(self.entries)), np.nan)
+        grids = [find_nearby(candidate.settings(), candidate.grid) for candidate in candidates]
+        nearby = block_diag(*grids)
+        self.rule = Rule(
+            np.array([entry.candidate for entry in self.entries], dtype=np.intp),
+            nearby / nearby.sum(axis=1, keepdims=True),
+        )
 
     def keep(self, test: Index, entries: Index, values: Array) -> None:
         """Keep which rows were classified wrongly."""
@@ -120,12 +123,19 @@ class LabelRace(Race):
         means: Array = wrong[np.isfinite(wrong).all(axis=1)].mean(axis=0)
         return means
 
+    def best_of(self, candidate: int) -> int | None:
+        """Return the entry of a candidate that is chosen, if any was judged."""
+        finalists = self.finalists_of(candidate)
+        return self._choose(finalists) if len(finalists) else None
+
     def winner(self) -> int:
-        """Return the entry that is chosen: the best one, or one that is hardly worse and listed before it."""
-        finalists = self.finalists()
-        wrong = self.wrong[:, finalists]
+        """Return the entry that is chosen among all."""
+        return self._choose(self.finalists())
+
+    def _choose(self, entries: Index) -> int:
+        wrong = self.wrong[:, entries]
         wrong = wrong[np.isfinite(wrong).all(axis=1)]
-        return int(finalists[choose(wrong, self.candidate_of(finalists), np.ones((1, len(wrong))))[0]])
+        return int(entries[choose(wrong, self.rule.among(entries), np.ones((1, len(wrong))))[0]])
 
     def drop_hopeless(self, keep: int | None) -> None:
         """Take out settings that are far behind the best, on the rows that both have been judged on.

@@ -48,7 +48,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     All candidates see the same folds, and are scaled inside them. Settings that fall far behind are dropped
     after a fold. The winner has the least cross-validated error, or one that is hardly larger (by one
-    standard error on the same rows) and is listed before it; it is fitted to all rows.
+    standard error on the same rows) and is listed before it; it is fitted to all rows. A setting counts with
+    its neighbours in a grid of numbers.
 
     The error that is reported is not that least one, which was chosen for being small: rows are drawn with
     replacement, the winner on those drawn is judged on those not drawn, and so many times over. It is the
@@ -58,7 +59,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ----------
     candidates : dict or None, default=None
         Names and classifiers, or (classifier, grid): those first that you would rather have. None:
-        superkernel, perceptron kernel, RBF-SVM, stump kernel, a linear SVM, boosted and idealized kernels and
+        perceptron kernel, superkernel, RBF-SVM, stump kernel, a linear SVM, boosted and idealized kernels and
         KernelBoost, with small grids. To learn from pairs: names and learners, or (learner, grid).
     cv : int, default=5
         The number of folds; fewer if a class has fewer rows.
@@ -272,7 +273,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if self.candidates is not None:
             return as_candidates(self.candidates)
         n, d = rows.X.shape
-        return default_candidates(n, d, seed)
+        return default_candidates(n, d, seed, unlabelled=rows.unlabelled is not None)
 
     def _rank(self, race: LabelRace, reference: int | None, seed: int) -> None:
         self.ranking_ = rank(race, reference, seed)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.solvers.eigen import Directions, Space, best_directions
 from mercer.solvers.pair_table import PairTable
+from mercer.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def boost_kernel(
     list of Round
         Fewer than n_rounds where nothing is left to gain; none at all if no direction has a positive score.
     """
-    with threadpool_limits(1 if table.n_pairs <= FEW_PAIRS else None, "blas"):
+    with one_thread(table.n_pairs <= FEW_PAIRS):
         return _boost(space, table, n_rounds, n_directions, step, progress)
 
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.solvers.chunklets import Chunklets
 from mercer.solvers.constrained_em import Problem, effective_weights, fit_mixture, state_problem
 from mercer.solvers.gaussians import Gaussians, Prior, log_joint, softmax_rows
 from mercer.solvers.pair_weights import PairWeights, dissolve_chunklets, neighbour_graph
+from mercer.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def boost_mixtures(
     largest = largest_alpha(weights, max_alpha)
     problem = _state(X, chunklets, weak)
     rounds: list[Round] = []
-    with threadpool_limits(1 if X.shape[1] <= ONE_THREAD else None):
+    with one_thread(X.shape[1] <= ONE_THREAD):
         while len(rounds) < n_rounds:
             if edges is not None:
                 problem = _state(X, dissolve_chunklets(chunklets, edges, weights), weak)

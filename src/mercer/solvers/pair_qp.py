@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mercer.solvers.differences import Differences, Projection, factor_hessian
 from mercer.solvers.psd_cone import AnySymmetric, Definite
+from mercer.threads import one_thread
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -136,7 +136,7 @@ def solve_pair_qp(
     )
     rank = problem.pairs.X.shape[1]
     size = min(len(bound), rank * (rank + 1) // 2)
-    with threadpool_limits(1 if size <= ONE_THREAD else None):
+    with one_thread(size <= ONE_THREAD):
         return _solve(problem, constraints, tol, max_iter, progress)
 
 
