@@ -37,4 +37,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache docs/_build
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache docs/_build docs/auto_examples docs/sg_execution_times.rst

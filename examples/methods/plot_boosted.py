@@ -1,0 +1,57 @@
+"""
+A boosted kernel makes learning easy
+====================================
+
+*For an online, or a very simple, classifier on a kernel.* `BoostedKernel` adds up rank-one kernels, each
+fitted to the pairs of rows that those before it have wrong, until the sign of the kernel says which rows are
+alike. Then one pass of a Perceptron is enough. [CKS02]
+"""
+
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import train_test_split
+
+from mercer import BoostedKernel, KernelSVC
+from mercer.baselines import KernelPerceptron
+from mercer.quality import alignment, ideal_kernel
+from mercer.report import plot_gram
+
+# %%
+# Learn
+# -----
+# Handwritten digits of 8 × 8 pixels. The base kernel is a Gaussian one whose width is the mean distance of
+# two rows; one kernel is learned for all ten classes.
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+plain = RBF((2 * X_train.var(axis=0).sum()) ** 0.5)
+learner = BoostedKernel(plain, n_rounds=30).fit(X_train, y_train)
+print(f"mean loss of the pairs: {learner.losses_[0]:.3f} at first, {learner.losses_[-1]:.3f} in the end")
+
+# %%
+# Compare
+# -------
+# Each kernel with two classifiers, on rows that nobody has seen.
+
+kernels = {"plain": plain, "learned": learner.kernel_}
+for name, kernel in kernels.items():
+    perceptron = KernelPerceptron(kernel, n_epochs=1).fit(X_train, y_train)
+    svm = KernelSVC(kernel, C=10.0).fit(X_train, y_train)
+    errors = [100 * (1 - model.score(X_test, y_test)) for model in (perceptron, svm)]
+    print(f"{name:8} kernel: Perceptron, one epoch {errors[0]:5.2f} % errors; SVM {errors[1]:5.2f} %")
+
+# %%
+# The Perceptron errs on less than a third as many rows as before. The SVM does not gain: it is better with
+# the plain kernel. If you are going to fit an SVM to labels anyway, tune an RBF-SVM.
+#
+# Plot
+# ----
+# The Gram matrices of the test rows, sorted by class.
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
+    K = kernel(X_test)
+    plot_gram(K, None, y_test, ax=ax)
+    ax.set_title(f"{name}: alignment with the classes {alignment(K, ideal_kernel(y_test)):.2f}")
+plt.show()
