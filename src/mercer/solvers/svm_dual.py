@@ -30,6 +30,7 @@ from mercer.solvers.svm_steps import advance, center_on, finish, sweep
 Array = NDArray[np.float64]
 
 WIDTH = 0.3  # the first centre's rows respond within this distance of the margin: σ_i = C_i / WIDTH
+ROUNDING = 1e-9  # more than it can be, of a sum of bounds
 TYPICAL = 10.0  # but σ_i is at most this many times what moves f by one on a row alone
 NEAR = 30.0  # σ is so many times larger for a start that is near the solution
 SMO_STEPS = 4000  # where the rows are few, about so many steps of SMO go first
@@ -162,8 +163,9 @@ def _set_up(operator: Any, y: Array, C: Array, lower: Array, upper: Array, sigma
     diagonal = _mean_diagonal(operator, len(y))
     largest = TYPICAL / diagonal if diagonal > 0 else np.inf
     for i in range(len(y)):
-        # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
-        reach = min(C[i], negative if y[i] > 0 else positive)
+        # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale.
+        # But a little above it must be, or rounding stops a row there before the others are at their bounds
+        reach = min(C[i], (1.0 + ROUNDING) * (negative if y[i] > 0 else positive))
         lower[i], upper[i] = min(y[i], 0.0) * reach, max(y[i], 0.0) * reach
         sigma[i] = min(reach / WIDTH, largest)
     return diagonal
