@@ -45,10 +45,6 @@ class Sample(NamedTuple):
 class Task(Protocol):
     """What candidates are tried on: rows with classes, or pairs of rows."""
 
-    @property
-    def n_rows(self) -> int:
-        """Return how many rows there are."""
-
     def evaluate(
         self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Any, test: Any
     ) -> Outcome:

@@ -20,7 +20,6 @@ Folds = Sequence[tuple[Any, Any]]
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
 RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
 SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
-ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
 
 
 def run_race(
@@ -37,10 +36,7 @@ def run_race(
     try:
         # each evaluation silences warnings for itself; if they are threads, whose filters are the same, the
         # last to end would leave them silent
-        with (
-            warnings.catch_warnings(action="ignore"),
-            one_thread(task.n_rows <= ONE_THREAD),
-        ):
+        with warnings.catch_warnings(action="ignore"):
             return _run_folds(race, task, folds, clock, reference, n_jobs, report)
     except KeyboardInterrupt:
         if not len(race.finalists()):

@@ -36,11 +36,14 @@ from mercer.search.pair_search import (
     with_setting,
 )
 from mercer.search.race import LabelRace, Race
+from mercer.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
+
+ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
 
 
 class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -156,7 +159,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         folds = make_folds(searched.y, self.cv, seed)
         race = LabelRace(candidates, len(searched.X))
         reference = _number_of(REFERENCE, candidates)
-        with self._told(race, folds) as context:
+        with self._told(race, folds, searched.n_rows) as context:
             self.stopped_ = run_race(
                 race,
                 searched,
@@ -209,7 +212,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
         race = PairRace(candidates, [test for _, test in folds])
         reference = _number_of(PLAIN, candidates)
-        with self._told(race, folds) as context:
+        with self._told(race, folds, rows.n_rows) as context:
             self.stopped_ = run_race(
                 race,
                 rows,
@@ -224,11 +227,12 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return self
 
     @contextmanager
-    def _told(self, race: Race, folds: Sequence[Any]) -> Iterator[CallbackContext]:
-        """Tell callbacks of the beginning and the end."""
+    def _told(self, race: Race, folds: Sequence[Any], n_rows: int) -> Iterator[CallbackContext]:
+        """Tell callbacks of the beginning and the end, and keep small products of matrices to one thread."""
         context = self._init_callback_context(max_subtasks=len(folds) * len(race.candidates))
         context.call_on_fit_task_begin(estimator=self)
-        yield context
+        with one_thread(n_rows <= ONE_THREAD):
+            yield context
         context.call_on_fit_task_end(estimator=self)
 
     def _report(self, context: CallbackContext, rank: Callable[[], None]) -> bool:

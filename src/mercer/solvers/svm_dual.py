@@ -163,8 +163,8 @@ def _set_up(operator: Any, y: Array, C: Array, lower: Array, upper: Array, sigma
     diagonal = _mean_diagonal(operator, len(y))
     largest = TYPICAL / diagonal if diagonal > 0 else np.inf
     for i in range(len(y)):
-        # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale.
-        # But a little above it must be, or rounding stops a row there before the others are at their bounds
+        # no coefficient can exceed what the other class can balance: a bound above that only spoils the
+        # scale. But a little above it must be, or rounding stops a row there before others are at theirs
         reach = min(C[i], (1.0 + ROUNDING) * (negative if y[i] > 0 else positive))
         lower[i], upper[i] = min(y[i], 0.0) * reach, max(y[i], 0.0) * reach
         sigma[i] = min(reach / WIDTH, largest)
