@@ -20,6 +20,8 @@ from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, Stum
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
+from mercer.search.evaluation import Rows
+from mercer.search.folds import make_folds
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 MOONS = make_moons(80, noise=0.25, random_state=0)
@@ -196,7 +198,7 @@ def test_an_svm_on_the_kernel_that_was_found_decides_as_the_winner_does(model):
 
 def test_a_winner_with_a_C_of_its_own_choice_has_a_kernel_and_a_stranger_has_none():
     stump = search_among({"it": mercer.StumpSVCCV(Cs=2, cv=2)}, cv=2).fit(*MOONS)
-    assert stump.best_kernel_.base == mercer.kernels.Stump()
+    assert isinstance(stump.best_kernel_.base, mercer.kernels.Stump)
     perceptron = search_among({"it": mercer.PerceptronSVCCV(Cs=2, cv=2)}, cv=2).fit(*MOONS)
     assert perceptron.best_kernel_.base == mercer.kernels.Perceptron()
     for stranger in (LogisticRegression(), SVC(kernel="poly")):
@@ -271,3 +273,40 @@ def test_a_cluster_of_dask_finds_the_same():
             spread = search_among(n_jobs=2).fit(X, y)
         assert "evaluate" in str(cluster.scheduler.task_prefixes)  # the work was done there
     assert results(spread) == results(search_among().fit(X, y))
+
+
+def test_some_of_the_defaults_are_taken_by_their_names_in_that_order():
+    search = KernelSearchCV(["stump", "linear"], cv=2, random_state=0).fit(*MOONS)
+    assert [line["candidate"] for line in sorted(search.ranking_, key=lambda line: line["candidate"])] == [
+        "linear",
+        "stump",
+    ]
+    assert search.best_name_ == "stump"
+    for wrong in (["stump", "forest"], []):
+        with pytest.raises(ValueError, match="there are perceptron, superkernel, RBF-SVM"):
+            KernelSearchCV(wrong).fit(*MOONS)
+
+
+@pytest.mark.parametrize("model", [StumpSVC(), PerceptronSVC()], ids=str)
+def test_the_best_kernel_is_positive_definite_on_the_rows(model):
+    X, y = MOONS
+    kernel = search_among({"one": model}).fit(X, y).best_kernel_
+    values = np.linalg.eigvalsh(kernel(X))
+    assert values[0] >= -1e-9 * values[-1]
+
+
+def test_rows_without_labels_are_fewer_where_time_is_short(rng):
+    X, y = MOONS
+    rows = Rows(X, y, rng.normal(size=(5000, 2)))
+    folds = make_folds(y, 4, 0)
+    sample = rows.sample(*folds[0], 400)
+    assert 300 <= sample.task.n_unlabelled <= 400
+    assert_allclose(sample.times, (60 + 5000) / (60 + sample.task.n_unlabelled))
+    fewer, same, share = rows.thin(folds, 0.5)
+    assert 2400 <= fewer.n_unlabelled <= 2500
+    assert same is folds
+    assert_allclose(share, (80 + fewer.n_unlabelled) / 5080)
+    assert rows.thin(folds, 0.01)[0].n_unlabelled == 1000
+    part = rows.part(0.25, 0)
+    assert (len(part.X), part.n_unlabelled) == (20, 1250)
+    assert rows.part(1.0, 0) is rows

@@ -50,11 +50,16 @@ class Task(Protocol):
     ) -> Outcome:
         """Fit each setting to one part and judge it on another."""
 
+    def size(self, train: Any) -> int:
+        """Return how much there is to learn from."""
+
     def sample(self, train: Any, test: Any, n: int) -> Sample:
         """Return some n of what there is to learn from."""
 
-    def thin(self, folds: Sequence[tuple[Any, Any]], share: float) -> tuple[Sequence[tuple[Any, Any]], float]:
-        """Return the folds with a share of the rows or more, and the share that it is."""
+    def thin(
+        self, folds: Sequence[tuple[Any, Any]], share: float
+    ) -> tuple["Task", Sequence[tuple[Any, Any]], float]:
+        """Return a share of the rows or more, their folds, and the share that it is."""
 
 
 def try_settings(

@@ -1,6 +1,6 @@
 """The kernels that a search compares, each with the few settings that are tried."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,8 @@ def default_candidates(
 ) -> list[Candidate]:
     """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
 
-    First those that are good on most data, see `mercer.search.choice`; the order and what is left out
+    First those that are good on most data (of rows without labels only KernelBoost makes much), see
+    `mercer.search.choice`; the order and what is left out
     of the learners' full strength for the sake of time were settled on the sets of [LL05], with other splits
     than those of the published comparison.
     """
@@ -47,10 +48,14 @@ def default_candidates(
     bins = 256 if n_rows > MANY_ROWS else None
     boosted = BoostedKernel(n_rounds=20, random_state=random_state)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
-    mixtures = KernelBoost(n_rounds=15, random_state=random_state)
+    mixtures, their_Cs = KernelBoost(n_rounds=15, random_state=random_state), [100.0]
     if not unlabelled:  # where every row has a label, mixtures of few parameters found at once do as well
         mixtures.set_params(covariance_type="diag", n_starts=1)
+        their_Cs = RELATIVE_CS
+    kernelboost = Candidate("kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=1.2)
+    first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
     return [
+        *first,
         Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": PERCEPTRON_CS}),
         Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": PENALTIES}),
         Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
@@ -60,8 +65,22 @@ def default_candidates(
         Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, growth=1.5),
-        Candidate("kernelboost", KernelSVC(mixtures, relative_C=True), {"C": RELATIVE_CS}, growth=1.5),
+        *last,
     ]
+
+
+def pick(names: Sequence[str], known: Sequence[Candidate]) -> list[Candidate]:
+    """Return those of the known candidates that are named, in the order of the names."""
+    by_name = {candidate.name: candidate for candidate in known}
+    unknown = [name for name in names if name not in by_name]
+    if unknown or not names:
+        raise ValueError(f"no such candidates: {unknown}; there are {', '.join(by_name)}")
+    return [by_name[name] for name in names]
+
+
+def are_names(given: Any) -> bool:
+    """Whether candidates are given by their names alone."""
+    return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
 
 
 def as_candidates(given: Any) -> list[Candidate]:
@@ -93,15 +112,18 @@ def check_grid(candidate: Candidate) -> None:
         raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
 
 
-def kernel_of(fitted: Any) -> sk_kernels.Kernel | None:
-    """Return the kernel of a fitted classifier, if it has one that is known here."""
+def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
+    """Return the kernel of a fitted classifier, if it has one that is known here.
+
+    With rows X, distance kernels have the constant that makes them positive definite on these.
+    """
     kernel = getattr(fitted, "kernel_", None)
     if isinstance(kernel, sk_kernels.Kernel):
         return kernel
     if isinstance(fitted, (StumpSVC, StumpSVCCV)):
-        return Stump()
+        return Stump() if X is None else Stump.spanning(X)
     if isinstance(fitted, (PerceptronSVC, PerceptronSVCCV)):
-        return Perceptron()
+        return Perceptron() if X is None else Perceptron.spanning(X)
     if isinstance(fitted, SVC) and fitted.kernel == "rbf":
         return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")
     if isinstance(fitted, SVC) and fitted.kernel == "linear":

@@ -36,9 +36,14 @@ class Rows(NamedTuple):
     unlabelled: Array | None
 
     @property
+    def n_unlabelled(self) -> int:
+        """Return how many rows have no labels."""
+        return 0 if self.unlabelled is None else len(self.unlabelled)
+
+    @property
     def n_rows(self) -> int:
         """Return how many rows there are, of either kind."""
-        return len(self.X) + (0 if self.unlabelled is None else len(self.unlabelled))
+        return len(self.X) + self.n_unlabelled
 
     def evaluate(
         self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Index, test: Index
@@ -64,25 +69,48 @@ class Rows(NamedTuple):
         return try_settings(settings, len(test), attempt)
 
     def sample(self, train: Index, test: Index, n: int) -> Sample:
-        """Return some n training rows, of all classes: every k-th of each; and a quarter as many to test."""
+        """Return some n training rows, of all classes: every k-th of each; and a quarter as many to test.
+
+        Of rows without labels there are no more than n either.
+        """
         step = max(1, len(train) // n)
         of_classes = [train[self.y[train] == label][::step] for label in np.unique(self.y[train])]
-        some = np.concatenate(of_classes)
-        return Sample(self, some, test[: max(1, n // 4)], len(train) / len(some))
+        some, few = np.concatenate(of_classes), self._spare(n)
+        return Sample(few, some, test[: max(1, n // 4)], self.size(train) / few.size(some))
+
+    def size(self, train: Index) -> int:
+        """Return how many rows a fit sees."""
+        return len(train) + self.n_unlabelled
 
     def thin(
         self, folds: Sequence[tuple[Index, Index]], share: float
-    ) -> tuple[Sequence[tuple[Index, Index]], float]:
-        """Return the folds with a share of each class, but of few rows all."""
+    ) -> tuple["Rows", Sequence[tuple[Index, Index]], float]:
+        """Return a share of the rows of each class, and of those without labels; but of few rows all."""
+        task = self._spare(max(int(share * self.n_unlabelled), FEW_ROWS))
         n_wanted = max(int(share * len(self.X)), FEW_ROWS)
-        if n_wanted >= len(self.X):
-            return folds, 1.0
-        kept = np.zeros(len(self.X), dtype=bool)
-        kept[thin_by_class(self.y, n_wanted, 0)] = True
-        thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
-        if not all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned):
-            return folds, 1.0
-        return thinned, float(kept.mean())
+        kept = np.ones(len(self.X), dtype=bool)
+        if n_wanted < len(self.X):
+            kept[:] = False
+            kept[thin_by_class(self.y, n_wanted, 0)] = True
+            thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
+            if all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned):
+                folds = thinned
+            else:
+                kept[:] = True
+        return task, folds, (kept.sum() + task.n_unlabelled) / self.n_rows
+
+    def part(self, share: float, seed: int) -> "Rows":
+        """Return a share of all rows, at random, of each class as many as of all."""
+        if share >= 1.0:
+            return self
+        some = thin_by_class(self.y, max(1, int(share * len(self.X))), seed)
+        return Rows(self.X[some], self.y[some], self.unlabelled)._spare(int(share * self.n_unlabelled))
+
+    def _spare(self, n: int) -> "Rows":
+        """Return the rows, with n of those without labels at most: every k-th."""
+        if self.unlabelled is None or self.n_unlabelled <= n:
+            return self
+        return self._replace(unlabelled=self.unlabelled[:: -(-self.n_unlabelled // max(n, 1))])
 
 
 def refit(candidate: Candidate, setting: dict[str, Any], rows: Rows) -> tuple[StandardScaler, Any]:

@@ -58,12 +58,12 @@ def _run_folds(
         expected = pilot(race, task, folds[0], clock)
         growths = {i: race.candidates[i].growth for i in expected}
         share = affordable_share(expected, growths, clock.left() / len(folds) * _speed(n_jobs))
-        folds, share = task.thin(folds, share)
-        expected = {i: seconds * share ** growths[i] for i, seconds in expected.items()}
+        task, folds, race.share = task.thin(folds, share)
+        expected = {i: seconds * race.share ** growths[i] for i, seconds in expected.items()}
     # those that failed on few rows come last: the first one is to give a model whatever happens
     order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, np.inf))
     reserve = RESERVE * (clock.budget or 0.0)
-    race.n_trained, race.n_tested = (len(part) for part in folds[0])
+    race.n_trained = task.size(folds[0][0])
     for train, test in folds:
         running = [i for i in order if len(race.of(i, alive=True))]
         for i, entries, outcome in _run_fold(

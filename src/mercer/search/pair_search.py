@@ -53,15 +53,18 @@ class PairRows(NamedTuple):
         """Return some n pairs to learn from and a quarter as many to be judged on, and their rows alone."""
         some, few = _every(train, n), _every(test, max(2, n // 4))
         rows = np.union1d(some.rows(), few.rows())
-        n_all, n_some = (sum(len(kind) for kind in pairs) for pairs in (train, some))
         few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
-        return Sample(few_rows, some.within(rows), few.within(rows), n_all / n_some)
+        return Sample(few_rows, some.within(rows), few.within(rows), self.size(train) / self.size(some))
+
+    def size(self, train: Pairs) -> int:
+        """Return how many pairs a learner sees."""
+        return sum(len(kind) for kind in train)
 
     def thin(
         self, folds: Sequence[tuple[Pairs, Pairs]], share: float
-    ) -> tuple[Sequence[tuple[Pairs, Pairs]], float]:
-        """Return the folds as they are: people list few pairs, and all of them count."""
-        return folds, 1.0
+    ) -> tuple["PairRows", Sequence[tuple[Pairs, Pairs]], float]:
+        """Return all as it is: people list few pairs, and all of them count."""
+        return self, folds, 1.0
 
 
 def pair_candidates(random_state: int) -> list[Candidate]:

@@ -35,7 +35,8 @@ class Race(ABC):
         self.n_folds = np.zeros(len(self.entries), dtype=int)
         self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
-        self.n_trained = self.n_tested = 0  # rows of a fold that each was fitted to and judged on
+        self.share = 1.0  # of the rows that were looked at
+        self.n_trained = 0  # what a fit saw of them
         self.reason: dict[int, str] = {}  # why a candidate did not run to the end
 
     @abstractmethod

@@ -19,10 +19,18 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from mercer.kernels import Rescaled
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
-from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
+from mercer.search.candidates import (
+    REFERENCE,
+    Candidate,
+    are_names,
+    as_candidates,
+    default_candidates,
+    kernel_of,
+    pick,
+)
 from mercer.search.clock import Clock
 from mercer.search.evaluation import Rows, refit
-from mercer.search.folds import make_folds, thin_by_class
+from mercer.search.folds import make_folds
 from mercer.search.heats import run_race
 from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
@@ -60,10 +68,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    candidates : dict or None, default=None
+    candidates : dict, list of str or None, default=None
         Names and classifiers, or (classifier, grid): those first that you would rather have. None:
         perceptron kernel, superkernel, RBF-SVM, stump kernel, a linear SVM, boosted and idealized kernels and
-        KernelBoost, with small grids. To learn from pairs: names and learners, or (learner, grid).
+        KernelBoost, with small grids; a list of names: some of these. To learn from pairs: names and
+        learners, or (learner, grid).
     cv : int, default=5
         The number of folds; fewer if a class has fewer rows.
     budget : float or None, default=None
@@ -154,7 +163,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._forget("auc_")  # of an earlier fit, to pairs
         rows = self._check(X, y, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        searched = _thin(rows, self.max_rows, seed)
+        searched = rows.part(self.max_rows / len(rows.X), seed)._replace(unlabelled=rows.unlabelled)
         candidates = self._list_candidates(searched, seed)
         folds = make_folds(searched.y, self.cv, seed)
         race = LabelRace(candidates, len(searched.X))
@@ -172,7 +181,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             self._rank(race, reference, seed)
             _check_some_worked(race, "no candidate could be fitted to these rows")
             self.error_, self.std_error_ = honest_error(race, seed)
-            self._refit(race, rows, clock, seed)
+            self._refit(race, rows, searched, clock, seed)
         return self
 
     @property
@@ -208,7 +217,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X))
         self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        candidates = pair_candidates(seed) if self.candidates is None else as_learners(self.candidates)
+        candidates = self._list_learners(seed)
         folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
         race = PairRace(candidates, [test for _, test in folds])
         reference = _number_of(PLAIN, candidates)
@@ -274,10 +283,17 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return Rows(X, y, self._check_unlabelled(unlabelled, X))
 
     def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:
-        if self.candidates is not None:
+        if self.candidates is not None and not are_names(self.candidates):
             return as_candidates(self.candidates)
         n, d = rows.X.shape
-        return default_candidates(n, d, seed, unlabelled=rows.unlabelled is not None)
+        known = default_candidates(n, d, seed, unlabelled=rows.unlabelled is not None)
+        return known if self.candidates is None else pick(self.candidates, known)
+
+    def _list_learners(self, seed: int) -> list[Candidate]:
+        if self.candidates is not None and not are_names(self.candidates):
+            return as_learners(self.candidates)
+        known = pair_candidates(seed)
+        return known if self.candidates is None else pick(self.candidates, known)
 
     def _rank(self, race: LabelRace, reference: int | None, seed: int) -> None:
         self.ranking_ = rank(race, reference, seed)
@@ -285,19 +301,20 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _rank_pairs(self, race: PairRace, reference: int | None) -> None:
         self.ranking_ = rank_pairs(race, reference)
 
-    def _refit(self, race: LabelRace, rows: Rows, clock: Clock, seed: int) -> None:
+    def _refit(self, race: LabelRace, rows: Rows, searched: Rows, clock: Clock, seed: int) -> None:
         winner = race.winner()
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
-        seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to n_trained rows
+        seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
         times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.n_trained + race.n_tested  # so many cost little more than a fold did
-        self.rows_used_ = int(min(len(rows.X), max(looked_at, race.n_trained * times)))
+        looked_at = race.share * searched.n_rows  # so many cost little more than a fold did
+        used = rows.part(max(looked_at, race.n_trained * times) / rows.n_rows, seed)
+        self.rows_used_ = len(used.X)
         start = time.monotonic()
-        scaler, fitted = refit(candidate, setting, _thin(rows, self.rows_used_, seed))
+        scaler, fitted = refit(candidate, setting, used)
         self.refit_seconds_ = time.monotonic() - start
         self.best_name_, self.best_settings_ = candidate.name, setting
         self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
-        kernel = kernel_of(fitted)
+        kernel = kernel_of(fitted, scaler.transform(used.X))
         self.best_kernel_: Rescaled | None = (
             None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_)
         )
@@ -316,13 +333,6 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
         self.best_estimator_ = Pipeline(steps)
         self.best_kernel_ = Rescaled(kernel, scaler.mean_, scaler.scale_)
-
-
-def _thin(rows: Rows, n: int, seed: int) -> Rows:
-    if len(rows.X) <= n:
-        return rows
-    some = thin_by_class(rows.y, n, seed)
-    return Rows(rows.X[some], rows.y[some], rows.unlabelled)
 
 
 def _number_of(name: str, candidates: list[Candidate]) -> int | None:
