@@ -145,6 +145,13 @@ def test_where_no_row_has_data_the_exit_code_says_so(mercer):
     assert list(json.loads(result.stdout)["tables"][0]["skipped"]) == ["absent"]
 
 
+def test_where_no_row_has_data_there_is_no_table(mercer):
+    said = mercer("papers", "toy-table", "--jobs", "1", "--data", "absent").stdout
+    assert "Nothing was computed: the data of absent are missing." in said
+    assert "within error" not in said
+    assert "published" not in said  # the head of the table
+
+
 def test_a_failure_is_reported_and_the_exit_code_says_so(mercer, monkeypatch):
     replace_table(monkeypatch, failing_on("wild"))
     result = mercer("papers", "toy-table", "--jobs", "1")

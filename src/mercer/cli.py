@@ -1,5 +1,6 @@
 """The command ``mercer``. Each of its commands lives in the room whose work it does; here they only meet."""
 
+import codecs
 import io
 import sys
 from importlib.metadata import version
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     import typer
 
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
+PLAIN = {"\N{MINUS SIGN}": "-", "±": "+/-", "…": "...", "\N{EN DASH}": "-", "\N{EM DASH}": "-"}
 EXAMPLES = """For example:
 
 \b
@@ -24,10 +26,19 @@ def main() -> None:
     """Run the command line; without the extra `app`, say in a sentence how to get it."""
     if not all(map(find_spec, NEEDED)):
         sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
+    codecs.register_error("plain", spell_plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what it cannot spell, such as ±, shall not end a command
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="plain")
     make_app()()
+
+
+def spell_plainly(error: UnicodeError) -> tuple[str, int]:
+    """Return what is written in place of letters that a terminal lacks, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(PLAIN.get(letter, "?") for letter in letters), error.end
 
 
 def make_app() -> "typer.Typer":

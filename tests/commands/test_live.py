@@ -1,5 +1,6 @@
 import io
 
+import pytest
 from rich.console import Console
 
 from commands.conftest import QUICK
@@ -7,6 +8,7 @@ from mercer.commands.learning import Options, learn_task
 from mercer.commands.live import Watcher
 from mercer.commands.task import Request, read_task
 from mercer.commands.tell import leaderboard_table, score_text
+from mercer.report.content import plain_note
 
 LINE = {
     "candidate": "stump",
@@ -54,8 +56,28 @@ def drawn(lines):
 
 def test_the_ranking_has_all_its_figures_and_takes_text_as_text():
     text = drawn([LINE])
-    for words in ("12.5 ± 1.0 %", "-2.0 [-5.0, +1.0]", "0.50", "C=0.25; [red]slow", "against RBF-SVM"):
+    for words in ("12.5 ± 1.0 %", "−2.0 [−5.0, +1.0]", "0.50", "C=0.25; [red]slow", "against RBF-SVM"):
         assert words in text
+
+
+def test_zero_has_no_sign():
+    text = drawn([{**LINE, "difference": -0.0001, "low": -0.0004, "high": 0.0004}])
+    assert "0.0 [0.0, 0.0]" in text
+    assert "-0.0" not in text.replace("−", "-")
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        ("ValueError: too few pairs: list more", "too few pairs: list more"),
+        ("of some settings, LinAlgError: singular", "of some settings, singular"),
+        ("MemoryError: ", "MemoryError: "),  # there is nothing else to say
+        ("no time for it: one fold takes about 3.0 s", "no time for it: one fold takes about 3.0 s"),
+    ],
+)
+def test_notes_are_words_and_not_names_of_python(note, shown):
+    assert plain_note(note) == shown
+    assert shown.strip() in drawn([{**LINE, "note": note}])
 
 
 def test_what_is_not_known_is_left_blank():

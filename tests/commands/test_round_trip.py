@@ -19,9 +19,13 @@ from sklearn.metrics.pairwise import pairwise_distances
 import mercer as library
 from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
+from mercer import cli
 from mercer.commands import live
-from mercer.commands.tell import settings_text
+from mercer.commands.model import id_heading
+from mercer.commands.tell import legend, settings_text
 from mercer.persistence import describe
+from mercer.search.candidates import default_candidates
+from mercer.search.pair_search import pair_candidates
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
 
@@ -128,7 +132,13 @@ def test_predictions_are_those_of_the_pipeline_in_any_order_of_columns(mercer, m
 
 def test_predict_takes_the_training_table_with_its_classes_and_ids(mercer, models):
     found = pd.read_csv(io.StringIO(mercer("predict", models / "out.mercer", "data.csv").stdout))
-    assert list(found["id"]) == list(make_table()["name"])
+    assert list(found.columns) == [
+        "row",
+        "name",
+        "prediction",
+        "decision",
+    ]  # the column of ids keeps its name
+    assert list(found["name"]) == list(make_table()["name"])
     assert (found["prediction"] == make_table()["state"]).mean() > 0.8
 
 
@@ -177,9 +187,83 @@ def test_similar_rows_are_the_nearest_by_the_kernel(mercer):
     assert [line["class"] for line in found["neighbours"]] == list(table["state"][expected])
     by_name = ("--query", "apple 17", "--id", "name", "--top", "4", "--json")
     named = json.loads(mercer("similar", "linear.mercer", "data.csv", *by_name).stdout)
-    assert [line["id"] for line in named["neighbours"]] == [f"apple {row}" for row in expected]
+    assert [line["name"] for line in named["neighbours"]] == [f"apple {row}" for row in expected]
     shown = mercer("similar", "linear.mercer", "data.csv", "--query", "17", "--top", "4").stdout
     assert f"│ {expected[0]} " in shown
+
+
+def test_similar_remembers_the_ids_of_the_training(mercer, models):
+    def found(*query):
+        command = ("similar", models / "out.mercer", "data.csv", *query, "--top", "4")
+        assert "apple" in mercer(*command).stdout
+        return json.loads(mercer(*command, "--json").stdout)
+
+    by_number = found("--query", "17")
+    assert by_number == found("--query", "apple 17") == found("--query", "apple 17", "--id", "name")
+    assert [line["name"] for line in by_number["neighbours"]] == [
+        f"apple {line['row']}" for line in by_number["neighbours"]
+    ]
+    make_table().drop(columns="name").to_csv("nameless.csv", index=False)
+    nameless = ("similar", models / "out.mercer", "nameless.csv", "--top", "4", "--query")
+    (first, *_) = json.loads(mercer(*nameless, "17", "--json").stdout)["neighbours"]
+    assert set(first) == {"row", "distance", "class"}
+    assert "--id" in mercer(*nameless, "apple 17").stderr
+
+
+def test_remembered_ids_that_repeat_leave_the_numbers_of_rows(mercer, models):
+    make_table().assign(name="apple").to_csv("same.csv", index=False)
+    result = mercer("similar", models / "out.mercer", "same.csv", "--query", "3", "--json")
+    assert json.loads(result.stdout)["query"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"), [("name", "name"), ("row", "id"), ("decision a", "id"), ("rows", "rows")]
+)
+def test_ids_keep_their_name_unless_another_column_has_it(name, heading):
+    assert id_heading(name, ("row", "decision")) == heading
+
+
+def test_what_the_table_is_stands_before_the_search(mercer):
+    result = mercer(*LEARN, "--json")
+    json.loads(result.stdout)
+    assert result.stderr.startswith(f"data.csv: {N_ROWS} rows of 2 classes (raw: ")
+    assert result.stderr.index("Left out: 'planet'") < result.stderr.index("linear: error ")
+
+
+def test_the_help_lists_the_candidates_that_are_taken(mercer):
+    said = " ".join(mercer("learn", "--help").stdout.split())
+    for names in (default_candidates(1, 1, 0), pair_candidates(0)):
+        assert ", ".join(one.name for one in names) in said
+
+
+def test_why_the_first_of_the_table_did_not_win_is_said(mercer, models):
+    about = describe(models / "out.mercer").about
+    assert about["candidates"] == ["linear", "stump"]
+    others = [line for line in about["leaderboard"] if line["candidate"] != "linear"]
+    (linear,) = [line for line in about["leaderboard"] if line["candidate"] == "linear"]
+    swapped = {**about, "winner": "linear", "leaderboard": [*others, linear]}
+    assert legend(swapped)[-1] == (
+        "linear is taken although stump has the least error: the two cannot be told apart, and linear comes "
+        "first in the list."
+    )
+    assert not any("is taken" in said for said in legend({**swapped, "leaderboard": [linear, *others]}))
+
+
+def test_pairs_without_dissimilar_ones_are_said_to_be_guessed(mercer):
+    pairs = pd.read_csv("pairs.csv")
+    quick = ("--drop", "state", "--candidates", "plain", "--budget", "5", "--jobs", "1")
+    assert "guessed" not in mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout
+    pairs[pairs["similar"] == 1][["first", "second"]][:20].to_csv("similar.csv", index=False)
+    said = mercer("learn", "data.csv", "--pairs", "similar.csv", *quick, "--report", "report.html").stdout
+    assert "drawn at random (guessed)" in said
+    assert "drawn at random (guessed)" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_the_example_names_no_file_that_is_not_there(mercer):
+    quick = ("--budget", "5", "--candidates", "linear", "--jobs", "1", "--model", "out.mercer")
+    said = mercer("learn", *quick).stdout
+    assert "The model is in out.mercer." in said
+    assert re.findall(r"mercer \w+ .*DATA.*", said) == ["mercer learn DATA --target COLUMN"]
 
 
 def test_a_similar_row_without_a_class_has_an_empty_cell(mercer, models):
@@ -306,6 +390,7 @@ def test_ctrl_c_before_anything_is_done_leaves_nothing(mercer, monkeypatch):
     monkeypatch.setattr("mercer.commands.learn.warm_up", interrupt)
     result = mercer(*LEARN, "--model", "out.mercer")
     assert (result.exit_code, result.stdout, Path("out.mercer").exists()) == (130, "", False)
+    assert result.stderr.endswith("Interrupted before there was a result: nothing was written.\n")
 
 
 def test_a_report_that_fails_leaves_the_model_and_no_half_a_report(mercer, monkeypatch):
@@ -336,7 +421,8 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     assert list(given["y"]) == list(make_table()["state"])
     assert (given["pairs"], given["unlabelled"]) == (None, None)
     assert given["row_names"] == list(range(N_ROWS))
-    assert "Categories are one-hot" in given["about"]["data"]
+    assert "Categories are one-hot" in given["about"]["table"]
+    assert given["about"]["data"] == "data.csv"
 
 
 @pytest.mark.parametrize("ids", [(), ("--id", "name")])
@@ -391,6 +477,12 @@ def test_a_terminal_that_cannot_spell_is_no_reason_to_fail(models):
     done = subprocess.run(show, capture_output=True, text=True, encoding="ascii", env=ascii_only)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Expected error on new rows" in done.stdout
+    assert "+/- one standard error" in done.stdout
+
+
+def test_what_cannot_be_spelled_is_spelled_plainly():
+    error = UnicodeEncodeError("ascii", "1 \N{MINUS SIGN}±字 2", 2, 5, "not ASCII")
+    assert cli.spell_plainly(error) == ("-+/-?", 5)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

@@ -139,6 +139,11 @@ CASES = {
     "show a folder": (None, "show folder", "is a folder"),
     "similar to no row": (None, "similar out.mercer data.csv", "--query"),
     "similar to a row that is not there": (None, "similar out.mercer data.csv --query 60", "0 to 59"),
+    "similar to no number, without ids": (
+        None,
+        "similar pairs.mercer data.csv --query apple",
+        "0 to 59; --id names",
+    ),
     "similar to a negative row": (None, "similar out.mercer data.csv --query=-1", "0 to 59"),
     "similar to an unknown name": (None, "similar out.mercer data.csv --query pear --id name", "'pear'"),
     "no similar rows": (None, "similar out.mercer data.csv --query 1 --top 0", "'--top'"),

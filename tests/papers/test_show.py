@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -50,6 +51,17 @@ def test_the_summary_counts_the_verdicts_and_names_the_worse(tmp_path):
         == f"{verdicts.count('within error')} within error, {verdicts.count('better')} better, 1 worse."
     )
     assert worse == "Worse: wild mean."
+
+
+def test_where_nothing_was_computed_there_is_no_table_and_no_verdict(tmp_path):
+    report = replace(
+        make_report(tmp_path), results={}, skipped={"calm": "No calm.npz.", "wild": "No wild.npz."}
+    )
+    said = show.remarks(report)
+    assert said[0] == "Nothing was computed: the data of calm, wild are missing."
+    assert "Skipped calm: No calm.npz." in said
+    assert "|" not in show.to_markdown(report)
+    assert "within error" not in show.to_markdown(report)
 
 
 @pytest.mark.parametrize("width", [80, 120])

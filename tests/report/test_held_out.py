@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpSVC
 from mercer.kernels import Perceptron, Rescaled, Stump
 from mercer.report import held_out
-from mercer.report.held_out import hold_out, measure, nearest_rows, split_rows, thin_rows
+from mercer.report.held_out import count_neighbours, hold_out, measure, nearest_rows, split_rows, thin_rows
 from mercer.search.evaluation import Rows
 
 KINDS = {
@@ -129,6 +129,14 @@ def test_a_kernel_that_is_the_ideal_one_gets_full_marks(iris):
     codes = np.eye(3)
     coded = data._replace(X=codes[data.y], X_learned=codes[data.y_learned])
     assert_allclose(measure(RBF(1e-3), coded), 1.0)
+
+
+@pytest.mark.parametrize(("n_first", "expected"), [(2, 1), (3, 2), (6, 4), (9, 5), (1, 5)])
+def test_no_more_neighbours_count_than_the_smallest_class_that_is_looked_at_has(iris, n_first, expected):
+    """Of 2, 3, 6, 9 rows of a class 1, 2, 4, 6 are learned from; of a single one none is looked at."""
+    some = np.concatenate([np.flatnonzero(iris.y == 0)[:n_first], np.flatnonzero(iris.y > 0)])
+    rows = iris._replace(X=iris.X[some], y=iris.y[some])
+    assert count_neighbours(hold_out(searched("svc", iris.X, iris.y), rows, RandomState(0))) == expected
 
 
 def test_the_figures_are_what_they_are_called(iris):

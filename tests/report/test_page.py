@@ -270,7 +270,7 @@ def test_there_is_no_verdict_without_a_comparison(iris, unknown):
 
 def test_where_the_rbf_svm_wins_the_page_says_so(iris):
     search = search_for({"RBF-SVM": SVC(), "bad": SVC(C=1e-9)}, *iris)
-    assert "No other candidate is better than the tuned RBF-SVM" in compare_with_reference(
+    assert "No other candidate is clearly better than the tuned RBF-SVM" in compare_with_reference(
         "RBF-SVM", search.ranking_
     )
 
@@ -320,9 +320,9 @@ def test_both_gram_matrices_are_of_one_size_and_their_ranges_are_said(linear_pag
         boxes.append([np.flatnonzero(inked.any(axis=axis))[[0, -1]].tolist() for axis in (0, 1)])
     assert boxes[0] == boxes[1]
     assert "scaled to its own range" in found.text
-    captions = re.findall(r"(Before|After) learning \(dark is (.+?), bright (.+?)\)", found.text)
-    assert [when for when, *_ in captions] == ["Before", "After"]
-    low, high = (float(end.replace("−", "-")) for end in captions[0][1:])
+    captions = re.findall(r"(\w+ plain|winner's) kernel \((.+?)\): dark is (\S+), bright (\S+)", found.text)
+    assert [name for _, name, *_ in captions] == ["RBF", "linear"]
+    low, high = (float(end.replace("−", "-")) for end in captions[0][2:])
     assert 0.0 <= low < high <= 1.0  # an RBF kernel's
 
 
@@ -412,11 +412,68 @@ def test_a_search_among_pairs_has_a_page_without_classes(tmp_path, iris):
         assert shown[:2] == [name, f"{line['auc']:.3f} ± {line['std_error']:.3f}"]
         if name != "plain":
             assert shown[2] == f"{line['difference']:+.3f} ({line['low']:+.3f} to {line['high']:+.3f})"
-    before, after = re.findall(r"(?:Before|After) learning: AUC ([\d.]+)", found.text)
-    assert float(before) < float(after)  # which is why it won
+    plain, learned = re.findall(r"kernel \([\w ]+\): AUC ([\d.]+)", found.text)
+    assert float(plain) < float(learned)  # which is why it won
     found = report(tmp_path, search, X)
     assert found.sections == {"leaderboard", "map", "computed"}
     assert "there are no pairs" in found.text
+
+
+def test_no_winner_is_said_to_have_learned(linear_page):
+    """A linear kernel learns nothing, so there is no before and no after."""
+    words = " ".join([linear_page.text, *(attrs["alt"] for attrs in linear_page.all("img"))])
+    assert not re.search(r"\b(before|after)\b", words, re.IGNORECASE)
+    assert linear_page.heads("The same in numbers")[1:] == [
+        "A plain kernel (RBF)",
+        "The winner&#39;s kernel (linear)",
+    ]
+
+
+def test_where_the_plain_distance_wins_it_is_shown_once(tmp_path, iris):
+    pairs = Pairs.from_labels(iris[1])
+    search = KernelSearchCV({"plain": None}, cv=2, random_state=0).fit(iris[0], pairs=pairs)
+    found = report(tmp_path, search, iris[0], pairs=pairs)
+    assert len(found.all("img")) == 1 + 1 + 1
+    assert found.text.count("The winner is the plain kernel itself") == 2
+
+
+def test_the_title_names_the_data(tmp_path, linear, linear_page, iris):
+    assert "<h1>Kernel report</h1>" in linear_page.html
+    found = report(tmp_path, linear, *iris, about={"data": "<iris>.csv"})
+    for tag in ("title", "h1"):
+        assert f"<{tag}>Kernel report: &lt;iris&gt;.csv</{tag}>" in found.html
+    assert "<iris>.csv: 75 rows, 4 features, 3 classes." in found.text
+
+
+@pytest.mark.parametrize(("n_each", "is_few"), [(13, True), (17, False)])
+def test_few_held_out_rows_are_said_to_mean_little(tmp_path, n_each, is_few):
+    """Of 13 rows 4 are held out, of 17 there are 5."""
+    X, y = load_iris(return_X_y=True)
+    some = np.concatenate([np.flatnonzero(y == label)[:n_each] for label in range(3)])
+    found = report(tmp_path, search_for({"linear": KernelSVC()}, X[some], y[some]), X[some], y[some])
+    rows = [int(cell) for cells in found.rows("Rows of each true")[:1] for cell in cells[1:]]
+    assert (sum(rows) < 5) == is_few
+    assert found.text.count("so few rows mean little") == (3 if is_few else 0)
+
+
+def test_no_more_neighbours_are_counted_than_a_class_has_rows(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    some = np.concatenate([np.flatnonzero(y == label)[:n] for label, n in enumerate((3, 20, 20))])
+    found = report(tmp_path, search_for({"linear": KernelSVC()}, X[some], y[some]), X[some], y[some])
+    assert found.rows("The same in numbers")[2][0] == "same class among 2 nearest"
+
+
+def test_the_page_says_how_the_winner_is_chosen(tmp_path, iris):
+    search = search_for({"stump": StumpSVC(), "linear": KernelSVC()}, *iris)
+    search.ranking_.sort(key=lambda line: line["candidate"] == search.best_name_)  # the winner stands last
+    found = report(tmp_path, search, *iris)
+    assert (
+        "first candidate in the list that is no worse than the best by more than one standard" in found.text
+    )
+    assert "The list is: stump, linear." in found.text
+    assert f"{search.best_name_} is taken although" in found.text
+    search.ranking_.sort(key=lambda line: line["candidate"] != search.best_name_)
+    assert "is taken although" not in report(tmp_path, search, *iris).text
 
 
 def test_names_come_from_the_search_and_must_be_as_many_as_features(tmp_path, iris):

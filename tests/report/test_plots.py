@@ -376,6 +376,13 @@ def test_the_bars_of_pair_distances_are_shares_of_the_pairs(rng):
     plot_pair_distances(DotProduct(0.0), X, Pairs([(0, 1)]))
 
 
+def test_the_legend_of_pair_distances_does_not_lie_on_the_bars(rng):
+    ax = plot_pair_distances(DotProduct(0.0), rng.normal(size=(9, 2)), Pairs([(0, 1)], [(2, 3)]))
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+    assert ax.get_legend().get_window_extent().y1 <= ax.figure.bbox.y1  # and on the picture
+
+
 @pytest.mark.filterwarnings("ignore:.*Glyph")
 @pytest.mark.parametrize("dark", [False, True])
 def test_names_are_shown_letter_by_letter_and_never_as_mathematics(rng, dark):

@@ -148,10 +148,21 @@ def test_the_winner_is_fitted_to_all_rows_if_there_is_time_for_it(journal):
 
     # a fold of 50 rows takes 0.25 s, and 400 rows take 16 s
     assert fit(None).rows_used_ == fit(30.0).rows_used_ == 400
-    some = fit(9.0).rows_used_
-    assert 250 < some < 300  # in the 8 s that are left
+    assert fit(0.1).rows_used_ == 400  # so few in any case
+
+
+def test_of_many_rows_the_winner_is_fitted_to_as_many_as_there_is_time_for(journal):
+    X, y = two_blobs(4000)
+
+    def fit(budget):
+        model = Candidate("a", Sign("a", seconds=1e-6, power=2.0), {}, growth=2.0)
+        return KernelSearchCV({"a": model}, max_rows=1500, cv=3, budget=budget, random_state=0).fit(X, y)
+
+    # a fold of 1000 rows takes a second, and all rows take 16
+    some = fit(12.0).rows_used_
+    assert 2500 < some < 3400  # in the 8 or 9 s that are left
     assert len(journal.fits[-1][1]) == some
-    assert fit(0.1).rows_used_ == 100  # those that were looked at, in any case
+    assert fit(40.0).rows_used_ == 4000
 
 
 def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_all(journal):
@@ -177,15 +188,16 @@ def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_
     assert everything.rows_used_ == 4000
 
 
-def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit():
+def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit_and_leaves_time_for_the_winner():
     seconds, growths = {0: 10.0, 1: 40.0}, {0: 1.0, 1: 2.0}
-    for limit in (1.0, 5.0, 20.0, 60.0):
-        share = heats.affordable_share(seconds, growths, limit)
-        assert 10.0 * share + 40.0 * share**2 <= heats.SPENT * limit
+    for limit in (1.0, 5.0, 20.0, 60.0, 100.0):
+        share = heats.affordable_share(seconds, growths, limit, 0.5)
+        allowed = heats.SPENT * (limit - min(40.0, limit / 2))
+        assert 5.0 * share + 20.0 * share**2 <= allowed
         more = share * 1e3 ** (1 / 60)
-        assert 10.0 * more + 40.0 * more**2 > heats.SPENT * limit
-    assert heats.affordable_share(seconds, growths, 100.0) == 1.0
-    assert heats.affordable_share(seconds, growths, 1e-9) == 1e-3
+        assert share == 1.0 or 5.0 * more + 20.0 * more**2 > allowed
+    assert heats.affordable_share(seconds, growths, 200.0, 0.5) == 1.0
+    assert heats.affordable_share(seconds, growths, 1e-9, 0.5) == 1e-3
 
 
 def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():

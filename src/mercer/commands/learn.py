@@ -3,6 +3,8 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +15,14 @@ import typer
 from rich.console import Console
 
 from mercer.commands.files import check_outputs
-from mercer.commands.learning import Learned, Options, check_options, learn_task
+from mercer.commands.learning import (
+    Learned,
+    Options,
+    candidates_by_name,
+    check_options,
+    facts,
+    learn_task,
+)
 from mercer.commands.live import Watcher
 from mercer.commands.mistakes import INTERRUPTED, WrongRequestError
 from mercer.commands.task import EMBEDDED, Request, Task, check_request, read_task
@@ -34,6 +43,10 @@ EXAMPLES = """For example:
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
 so far is saved if there is one.
 """
+CANDIDATES_HELP = (
+    f"Compare only these kernels. With --target: {', '.join(candidates_by_name(from_pairs=False))}; "
+    f"with --pairs: {', '.join(candidates_by_name(from_pairs=True))}."
+)
 
 
 def learn(
@@ -66,7 +79,7 @@ def learn(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page to look at there (HTML).")
     ] = None,
-    candidates: Annotated[str, typer.Option(metavar="A,B,…", help="Compare only these kernels.")] = "",
+    candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many processes; without it, all cores.")
     ] = None,
@@ -86,8 +99,10 @@ def learn(
     check_outputs([model, report], [data, unlabelled, pairs])
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
         raise WrongRequestError("--report needs a few more packages: pip install 'mercer[app]'.")
-    task = read_task(request)
-    learned = run(task, options)
+    with _nothing_written():
+        task = read_task(request)
+        say(*data_sentences(facts(task)), file=sys.stderr)
+        learned = run(task, options)
     if model is not None:
         save(learned.model, model, about=learned.about)
     if report is not None:
@@ -104,6 +119,16 @@ def learn(
 def names(text: str) -> tuple[str, ...]:
     """Return what a user lists with commas."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+@contextmanager
+def _nothing_written() -> Iterator[None]:
+    """Say after Ctrl-C that nothing was written."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("Interrupted before there was a result: nothing was written.", err=True)
+        raise
 
 
 def run(task: Task, options: Options) -> Learned:
@@ -130,7 +155,8 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
         row_names=task.row_names,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
-            "data": " ".join(data_sentences(learned.about)),
+            "data": Path(task.source).name,
+            "table": " ".join(data_sentences(learned.about)),
             "date": datetime.now(UTC).date().isoformat(),
         },
     )
@@ -140,8 +166,9 @@ def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool
     if as_json:
         typer.echo(json.dumps({**about, "files": files}, indent=2, allow_nan=False))
         return
-    lines = about["leaderboard"]
-    say(*data_sentences(about), leaderboard_table(lines, winner=about["winner"]), *legend(lines))
+    is_read_already = sys.stdout.isatty() and sys.stderr.isatty()  # it stands above the ranking
+    say(*([] if is_read_already else data_sentences(about)))
+    say(leaderboard_table(about["leaderboard"], winner=about["winner"]), *legend(about))
     say(*finding_sentences(about), *_file_sentences(about, files))
 
 
@@ -151,8 +178,9 @@ def _file_sentences(about: dict[str, Any], files: dict[str, str | None]) -> list
     if files["model"] is not None:
         name = shlex.quote(files["model"])
         said = [f"The model is in {files['model']}."]
-        said += [f"Classes of new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
-        said += [f"Rows that are alike: mercer similar {name} DATA --query ROW"]
+        if about["data"] != EMBEDDED:  # of which there is no file to name
+            said += [f"Classes of new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
+            said += [f"Rows that are alike: mercer similar {name} DATA --query ROW"]
     if files["report"] is not None:
         said.append(f"A page to look at is in {files['report']}.")
     if about["data"] == EMBEDDED:

@@ -12,7 +12,9 @@ from sklearn.pipeline import Pipeline
 from mercer.commands.kernels import kernel_of_model
 from mercer.commands.mistakes import WrongRequestError
 from mercer.commands.task import Task
+from mercer.report.content import plain_note
 from mercer.report.kernel_words import describe_kernel
+from mercer.report.verdict import listed_candidates
 from mercer.search import KernelSearchCV, default_candidates
 from mercer.search.pair_search import pair_candidates
 
@@ -91,13 +93,15 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
             warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
             search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
     except ValueError as error:
-        raise WrongRequestError(f"Nothing could be learned from {task.source}: {error}.") from error
+        reason = plain_note(str(error)).rstrip(".")
+        raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
     model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
-    about = {**_facts(task), **_findings(search, model, options), "seconds": time.monotonic() - start}
-    return Learned(search, model, as_json(about))
+    listed = listed_candidates(search, unlabelled=task.unlabelled is not None)
+    about = {**facts(task), **_findings(search, model, options), "candidates": listed}
+    return Learned(search, model, as_json({**about, "seconds": time.monotonic() - start}))
 
 
-def _facts(task: Task) -> dict[str, Any]:
+def facts(task: Task) -> dict[str, Any]:
     """Return what the data are, and what was done to them."""
     classes, counts = (None, None) if task.y is None else np.unique(task.y, return_counts=True)
     return {

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 from mercer.commands.tell import leaderboard_table, score_text
+from mercer.report.content import plain_note
 
 NO_LINES: list[dict[str, Any]] = []
 
@@ -72,7 +73,7 @@ class Watcher:
                 measure = "AUC" if "auc" in line else "error"
                 result = f"{measure} {score_text(line)} after {folds} fold{'' if folds == 1 else 's'}"
                 self.console.print(
-                    f"{name}: {result if folds else 'left out'}{f' ({note})' if note else ''}",
+                    f"{name}: {result if folds else 'left out'}{f' ({plain_note(note)})' if note else ''}",
                     markup=False,
                     highlight=False,
                     soft_wrap=True,

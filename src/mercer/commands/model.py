@@ -1,6 +1,6 @@
 """Models that ``mercer learn`` has saved, and new tables for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,6 +62,11 @@ def _saying_what_it_is(path: Path) -> Iterator[None]:
         raise WrongRequestError(
             f"{path} is not a model, or is damaged: name a file that `mercer learn --model` has written."
         ) from error
+
+
+def id_heading(name: str, others: Iterable[str]) -> str:
+    """Return what the column of ids is called where it is printed: its own name, if no other has that."""
+    return "id" if any(name == other or name.startswith(f"{other} ") for other in others) else name
 
 
 def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

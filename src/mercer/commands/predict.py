@@ -11,8 +11,9 @@ import typer
 from mercer.commands.files import check_outputs, write_text
 from mercer.commands.learning import as_json as to_json
 from mercer.commands.mistakes import WrongRequestError
-from mercer.commands.model import Model, load_model, read_rows
+from mercer.commands.model import Model, id_heading, load_model, read_rows
 
+ROLES = ("row", "prediction", "decision")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
@@ -52,9 +53,9 @@ def predict(
 def predictions(model: Model, table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each row: its number, its id if there is one, its class and the decision values."""
     found = pd.DataFrame({"row": np.arange(len(rows))})
-    name = model.about.get("id")
+    name = str(model.about.get("id"))
     if name in table.columns:
-        found["id"] = table[name].to_numpy()
+        found[id_heading(name, ROLES)] = table[name].to_numpy()
     found["prediction"] = model.pipeline.predict(rows)
     values = np.asarray(model.pipeline.decision_function(rows), dtype=float)
     if values.ndim == 1:

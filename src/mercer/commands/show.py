@@ -41,7 +41,7 @@ def show(
         say(
             *data_sentences(found.about),
             leaderboard_table(found.about["leaderboard"], winner=found.about["winner"]),
-            *legend(found.about["leaderboard"]),
+            *legend(found.about),
             *finding_sentences(found.about),
             f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
         )

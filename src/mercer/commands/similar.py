@@ -12,17 +12,20 @@ from rich.text import Text
 
 from mercer.commands.kernels import distances
 from mercer.commands.learning import as_json as to_json
-from mercer.commands.mistakes import one_line
-from mercer.commands.model import Model, load_model, read_rows
+from mercer.commands.mistakes import WrongRequestError, one_line
+from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.tell import say
-from mercer.tables import find_ids
+from mercer.tables import TableError, find_ids
+from mercer.tables.errors import listed, quote
 from mercer.tables.pair_file import find_row
 
+ROLES = ("row", "distance", "class")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
   mercer similar out.mercer data.csv --query 17           rows are numbered from 0
-  mercer similar out.mercer data.csv --query ada --id name --top 3
+  mercer similar out.mercer data.csv --query ada --top 3  by its id, if there was `learn --id`
+  mercer similar out.mercer data.csv --query ada --id name
 """
 
 
@@ -30,22 +33,27 @@ def similar(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `mercer learn --model`.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the columns of the training.")],
     query: Annotated[
-        str, typer.Option(metavar="ROW", help="The row to start from: its number, from 0, or its id.")
+        str, typer.Option(metavar="ROW", help="The row to start from: its id, or its number, from 0.")
     ],
     top: Annotated[int, typer.Option(min=1, help="How many rows to give.")] = 10,
     ids: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="A column that names rows.")
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="A column that names rows; without it, that of `learn`."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Give the rows of a table that are nearest to one of them, by the distance of the learned kernel."""
     loaded = load_model(model)
     table, rows = read_rows(loaded if ids is None else _knowing(loaded, ids), data)
-    named = None if ids is None else find_ids(table, ids, data)
-    start = find_row(query, len(table), named)
+    if ids is None:
+        named = _remembered_ids(loaded, table)
+        start = _find_start(query, len(table), named)
+    else:
+        named = find_ids(table, ids, data)
+        start = find_row(query, len(table), named)
     found = neighbours(loaded, table, rows, start, top)
     if named is not None:
-        found.insert(1, "id", named.iloc[found["row"]].to_numpy())
+        found.insert(1, id_heading(str(named.name), ROLES), named.iloc[found["row"]].to_numpy())
     if as_json:
         document = {"query": start, "neighbours": found.to_dict(orient="records")}
         typer.echo(json.dumps(to_json(document), indent=2, allow_nan=False))
@@ -67,6 +75,31 @@ def neighbours(model: Model, table: pd.DataFrame, rows: pd.DataFrame, start: int
 def _knowing(model: Model, ids: str) -> Model:
     """Return a model that does not mind a column of ids."""
     return model._replace(about={**model.about, "id": ids})
+
+
+def _remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
+    """Return the ids that rows had in the training, if this table has them too and no two are alike."""
+    name = str(model.about.get("id"))
+    if name not in table.columns:
+        return None
+    try:
+        return find_ids(table, name, "")
+    except TableError:
+        return None
+
+
+def _find_start(query: str, n_rows: int, named: pd.Series | None) -> int:
+    """Return the row that a user means: by its id if there is such an id, otherwise by its number."""
+    if named is not None and (named == query).any():
+        return find_row(query, n_rows, named)
+    try:
+        return find_row(query, n_rows, None)
+    except TableError as error:
+        ids = "" if named is None else f", and their ids are such as {listed(named[:3])}"
+        raise WrongRequestError(
+            f"There is no row {quote(query)}: rows are numbered 0 to {n_rows - 1}{ids}; --id names a "
+            "column of other ids."
+        ) from error
 
 
 def _as_table(found: pd.DataFrame) -> Table:

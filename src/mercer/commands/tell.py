@@ -2,14 +2,16 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from mercer.commands.mistakes import one_line
-from mercer.report.ranking import compare_with_reference
+from mercer.report.content import plain_note, signed
+from mercer.report.ranking import GUESSED, compare_with_reference
+from mercer.report.verdict import explain_winner
 from mercer.tables.errors import MOST_NAMES
 
 WIDTH = 110  # of what is printed into a file or a pipe
@@ -21,9 +23,10 @@ MEANINGS = {
 }
 
 
-def say(*parts: Any) -> None:
-    """Print sentences and tables on the standard output."""
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH)
+def say(*parts: Any, file: TextIO | None = None) -> None:
+    """Print sentences and tables, on the standard output if no other file is named."""
+    file = sys.stdout if file is None else file
+    console = Console(file=file, width=None if file.isatty() else WIDTH)
     for part in parts:
         shown = one_line(part) if isinstance(part, str) else part
         console.print(shown, markup=False, highlight=False, soft_wrap=isinstance(part, str))
@@ -81,13 +84,17 @@ def finding_sentences(about: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def legend(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say what the marks and numbers of the ranking are."""
+def legend(about: Mapping[str, Any]) -> list[str]:
+    """Say what the marks and numbers of the ranking are, and why another than the first may have won."""
+    lines = about["leaderboard"]
     measure, rival = _terms(lines)
     said = [f"* is the winner. {measure[0].upper()}{measure[1:]}: {MEANINGS[measure]}, ± one standard error."]
+    if about["pairs"] is not None and not about["pairs"]["dissimilar"]:
+        said.append(GUESSED)
     if _is_compared(lines):
         said.append(f"Against {rival}: {MEANINGS[rival]}.")
-    return said
+    because = explain_winner(about["winner"], lines, about.get("candidates", ()))
+    return [*said, because] if because else said
 
 
 def leaderboard_table(
@@ -101,7 +108,7 @@ def leaderboard_table(
         table.add_column(name, justify="left" if name == "candidate" else "right", no_wrap=True)
     table.add_column("settings, notes")
     for line in lines:
-        remarks = [settings_text(line["settings"]), line["note"]]
+        remarks = [settings_text(line["settings"]), plain_note(line["note"] or "")]
         seconds = line["fit_seconds"]
         cells = [
             f"{line['candidate']} *" if line["candidate"] == winner else line["candidate"],
@@ -140,7 +147,7 @@ def _difference(line: Mapping[str, Any]) -> str:
         return ""
     factor, digits = (1, 3) if "auc" in line else (100, 1)
     low, middle, high = (
-        "" if _is_missing(line[name]) else f"{factor * line[name]:+.{digits}f}"
+        "" if _is_missing(line[name]) else signed(factor * line[name], digits)
         for name in ("low", "difference", "high")
     )
     return f"{middle} [{low}, {high}]" if low else middle

@@ -91,7 +91,7 @@ def load(name: str) -> Dataset:
     """Load a real data set of the papers by its name.
 
     It is looked for as ``<name>.npz`` in the folder that the environment variable MERCER_DATA names, then
-    among the sets that scikit-learn ships, then on OpenML under a pinned id (which needs pandas and the
+    among the sets that scikit-learn ships, then on OpenML under a pinned id (which needs the
     network; scikit-learn keeps the download). Wherever it comes from, shape and class counts are checked.
 
     Parameters
@@ -170,7 +170,7 @@ def _download(name: str, openml_id: int | None) -> tuple[Any, Any]:
     except (OSError, ImportError) as error:
         raise OSError(
             f"The data set {name!r} is not here, and OpenML (data_id={openml_id}) could not be asked "
-            f"({error}): {remedy}, or install pandas and connect to the network."
+            f"({error}): {remedy}, or connect to the network."
         ) from error
     return bunch.data, bunch.target
 

@@ -52,7 +52,8 @@ class Printer:
         elif self.style == "markdown":
             self._write(show.to_markdown(report))
         else:
-            self._render(show.to_terminal(report), *show.remarks(report))
+            shown = show.to_terminal(report) if report.results else report.caption
+            self._render(shown, *show.remarks(report))
 
     def figure(self, figure: Figure, path: Path) -> None:
         """Print where a figure was drawn."""

@@ -65,7 +65,8 @@ def to_markdown(report: Report) -> str:
     """Return the table and what there is to say about it as Markdown."""
     lines = [HEADINGS, ["---"] * len(HEADINGS), *map(_texts, report.entries)]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return "\n\n".join([f"**{report.caption}**", table, *remarks(report)]) + "\n"
+    shown = [table] if report.results else []
+    return "\n\n".join([f"**{report.caption}**", *shown, *remarks(report)]) + "\n"
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -94,10 +95,13 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def remarks(report: Report) -> list[str]:
-    """Return the sentences that belong below a table; if there are verdicts, the first counts them."""
+    """Return the sentences that belong below a table; the first counts the verdicts, if there are any."""
     counts = _counts(report)
     sentences = [", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + "."]
-    if not report.selection.table.published:
+    if not report.results:
+        missing = f": the data of {', '.join(report.skipped)} are missing" if report.skipped else ""
+        sentences = [f"Nothing was computed{missing}."]
+    elif not report.selection.table.published:
         sentences = []
     if worse := [f"{entry.row} {entry.column}" for entry in report.entries if entry.verdict == "worse"]:
         sentences.append(f"Worse: {', '.join(worse)}.")

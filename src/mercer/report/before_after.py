@@ -1,4 +1,4 @@
-"""The middle of the page: held-out rows as a usual kernel sees them, and as the learned one does."""
+"""The middle of the page: held-out rows as a plain kernel sees them, and as the winner's does."""
 
 from functools import partial
 from typing import Any
@@ -10,53 +10,59 @@ from .confusion import count_confusions, plot_confusion
 from .content import Omitted, Section, Subject, Table, percent, span
 from .embedding import plot_embedding
 from .gram import colour_range, plot_gram
-from .held_out import N_NEIGHBOURS, HeldOut, measure, nearest_rows, thin_rows
+from .held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows, thin_rows
+from .kernel_words import count
 from .picture import Picture, draw_on_axes, draw_picture
 
 GRAM_ROWS = 300  # more would be smaller than a picture's dots
 MAP_ROWS = 800
+ENOUGH_ROWS = 5  # held out of each class, for pictures and numbers to mean something
+PLAIN = "A plain kernel (RBF)"
 MOST_QUERIES = 6  # rows whose neighbours are shown
 MOST_LISTED = 30  # classes of the confusion matrix as a table
 
 
 def show_grams(subject: Subject) -> Section:
-    """Return the Gram matrices before and after, and what they come to in numbers."""
+    """Return the Gram matrices of both kernels, and what they come to in numbers."""
     data, after = _kernel(subject)
     few = _some(data, GRAM_ROWS, subject)
     pictures = []
-    for when, kernel in (("Before", data.before), ("After", after)):
+    for name, kernel in ((PLAIN, data.before), (winners(subject), after)):
         K = np.asarray(kernel(data.X[few]))
         dark, bright = span(*colour_range(K))
         pictures.append(
             draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
                 draw_on_axes(partial(plot_gram, K, None, data.y[few], bar=False)),
                 gram.SIZE,
-                alt=f"The Gram matrix of {len(few)} held-out rows sorted by class, {when.lower()} learning.",
-                caption=f"{when} learning (dark is {dark}, bright {bright})",
+                alt=f"The Gram matrix of {len(few)} held-out rows sorted by class. {name}.",
+                caption=f"{name}: dark is {dark}, bright {bright}",
             )
         )
     text = [
+        *few_rows(data),
         "How alike each held-out row is to each other, rows sorted by class: bright is alike. A kernel that "
         "knows the classes shows bright blocks along the diagonal. The colours of each picture are scaled to "
         "its own range: compare the patterns, not the colours.",
-        "Before is the RBF kernel of the usual width on standardised features; after is the winner's.",
+        "The plain kernel learns nothing: it is the RBF kernel on standardised features, of the width that "
+        "is usual for their number.",
         "Alignment is the cosine of the angle to the matrix that is 1 for rows of a class and 0 for others. "
         "The centred one does not depend on a constant that is added to a kernel: it is the one to compare.",
     ]
-    return Section("gram", "What the kernel sees", text, pictures, [_figures(data, after)])
+    return Section("gram", "What the kernel sees", text, pictures, [_figures(subject, data, after)])
 
 
 def show_maps(subject: Subject) -> Section:
-    """Return the kernel PCA of held-out rows before and after."""
+    """Return the kernel PCA of held-out rows by both kernels."""
     data, after = _kernel(subject)
     few = _some(data, MAP_ROWS, subject)
     pictures = [
-        draw_map(kernel, data.X[few], data.y[few], when)
-        for when, kernel in (("Before learning", data.before), ("After learning", after))
+        draw_map(kernel, data.X[few], data.y[few], name)
+        for name, kernel in ((PLAIN, data.before), (winners(subject), after))
     ]
     text = [
+        *few_rows(data),
         "Held-out rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is "
-        "alike."
+        "alike.",
     ]
     return Section("map", "A map of the rows", text, pictures)
 
@@ -68,7 +74,7 @@ def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
     return draw_picture(
         draw_on_axes(lambda ax: plot_embedding(K, None, y, ax)),
         embedding.SIZE,
-        alt=f"A map of {len(K)} rows by kernel PCA{coloured}: {caption.lower()}.",
+        alt=f"A map of {len(K)} rows by kernel PCA{coloured}. {caption}.",
         caption=caption,
     )
 
@@ -85,9 +91,10 @@ def show_confusion(subject: Subject) -> Section:
         alt=f"The confusion matrix of {len(guess)} held-out rows, of which {n_wrong} are predicted wrong.",
     )
     text = [
+        *few_rows(data),
         f"Of {len(guess)} held-out rows, {n_wrong} ({percent(n_wrong / len(guess))}) are predicted wrong by "
         f"a model learned from {len(data.learned_rows)} others. The settings were chosen with all rows in "
-        "view: the error to expect is the one at the top of the page."
+        "view: the error to expect is the one at the top of the page.",
     ]
     tables = []
     if len(names) <= MOST_LISTED:
@@ -133,15 +140,34 @@ def _queries(data: HeldOut) -> list[int]:
     return list(dict.fromkeys(chosen))
 
 
-def _figures(data: HeldOut, after: Any) -> Table:
+def few_rows(data: HeldOut) -> list[str]:
+    """Say that little can be told from the rows held out, if they are few."""
+    labels, counts = np.unique(data.y, return_counts=True)
+    fewest = int(np.argmin(counts))
+    if counts[fewest] >= ENOUGH_ROWS:
+        return []
+    rows = count(int(counts[fewest]), "row")
+    return [
+        f"Of class {labels[fewest]} only {rows} could be held out: pictures and numbers of so few rows mean "
+        "little."
+    ]
+
+
+def winners(subject: Subject) -> str:
+    """Return what the winner's kernel is called."""
+    return f"The winner's kernel ({subject.search.best_name_})"
+
+
+def _figures(subject: Subject, data: HeldOut, after: Any) -> Table:
+    n_nearest = count_neighbours(data)
     names = (
         "alignment with the classes",
         "alignment, both centred",
-        f"same class among {N_NEIGHBOURS} nearest",
+        f"same class among {n_nearest} nearest" if n_nearest > 1 else "same class as the nearest",
     )
     pairs = zip(names, measure(data.before, data), measure(after, data), strict=True)
     rows = [[name, f"{first:.3f}", f"{second:.3f}"] for name, first, second in pairs]
-    return Table("The same in numbers: 1 is best", ["on held-out rows", "before", "after"], rows)
+    return Table("The same in numbers: 1 is best", ["on held-out rows", PLAIN, winners(subject)], rows)
 
 
 def _some(data: HeldOut, most: int, subject: Subject) -> Any:

@@ -1,6 +1,7 @@
 """What a page is made of, and how numbers and settings read."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ class Subject(NamedTuple):
     held_out: HeldOut | None
     rng: RandomState
     row_names: Sequence[int | str]  # numbers, or names
+    data_name: str = ""  # what the data are called, such as a file; none: nobody said
 
     def name_row(self, i: int) -> str:
         """Return what the i-th row is called."""
@@ -72,6 +74,11 @@ def signed(value: float, digits: int) -> str:
         return "–"
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0.0:.{digits}f}"
+
+
+def plain_note(note: str) -> str:
+    """Return why a candidate did not run to the end, without the names that Python gives to errors."""
+    return re.sub(r"\b\w*(?:Error|Exception): (?=\S)", "", note)
 
 
 def span(low: float, high: float) -> tuple[str, str]:

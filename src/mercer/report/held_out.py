@@ -28,8 +28,8 @@ class HeldOut(NamedTuple):
     """A model and what it is looked at with."""
 
     model: Pipeline  # the scaler and the winner
-    before: sk_kernels.Kernel  # of rows as they are
-    after: sk_kernels.Kernel | None  # None: the winner has no kernel that is known here
+    before: sk_kernels.Kernel  # a plain one that learns nothing, of rows as they are
+    after: sk_kernels.Kernel | None  # the winner's; None: the winner has no kernel that is known here
     learned_rows: Index  # numbers of the rows that it was learned from
     rows: Index  # and of the others
     X_learned: Array
@@ -101,9 +101,18 @@ def thin_rows(y: NDArray[Any], rows: Index, most: int, rng: RandomState) -> Inde
 def measure(kernel: Any, data: HeldOut) -> Figures:
     """Return how well a kernel knows the classes of the held-out rows."""
     K, ideal = np.asarray(kernel(data.X)), ideal_kernel(data.y)
-    nearest = nearest_rows(kernel, data.X, data.X_learned, N_NEIGHBOURS)
+    nearest = nearest_rows(kernel, data.X, data.X_learned, count_neighbours(data))
     alike = data.y_learned[nearest] == data.y[:, None]
     return Figures(alignment(K, ideal), alignment(_centred(K), _centred(ideal)), float(alike.mean()))
+
+
+def count_neighbours(data: HeldOut) -> int:
+    """Return how many nearest rows are looked at: no more than the smallest class has rows.
+
+    A class of which nothing is held out does not count.
+    """
+    classes, counts = np.unique(data.y_learned, return_counts=True)
+    return min(N_NEIGHBOURS, int(counts[np.isin(classes, data.y)].min()))
 
 
 def nearest_rows(kernel: Any, X: Array, others: Array, n: int) -> Index:

@@ -12,16 +12,19 @@ from mercer.search.pair_search import PairRows, learn_scaled
 from mercer.svm import StumpSVC, StumpSVCCV
 
 from . import gaussians, pair_distances, rounds
-from .before_after import MAP_ROWS, draw_map
+from .before_after import MAP_ROWS, draw_map, winners
 from .content import Omitted, Section, Subject, percent
 from .gaussians import is_mixture, plot_gaussians
 from .pair_distances import kernel_distances, plot_pair_distances
 from .picture import Picture, draw_on_axes, draw_picture
+from .ranking import GUESSED, is_guessed
 from .rounds import plot_rounds, staged_errors
 from .shapes import PANEL_SIZE, draw_panels, prepare_shapes
 
 SHAPE_COLUMNS, MOST_SHAPES = 2, 6  # of a picture: a phone has room for two panels side by side
 SHAPE_WIDTH = 4.5  # inches
+PLAIN_DISTANCE = "A plain kernel (the distance of standardised features)"
+ONLY_PLAIN = "The winner is the plain kernel itself: there is no other picture to compare it with."
 MOST_PROBLEMS = 3  # pairs of classes whose shape functions are drawn
 
 
@@ -98,30 +101,31 @@ def show_gaussians(subject: Subject) -> Section:
 
 
 def show_pairs(subject: Subject) -> Section:
-    """Return how far apart held-out pairs are, before and after learning from the others."""
+    """Return how far apart held-out pairs are, by the plain distance and as learned from the others."""
     if subject.pairs is None:
         raise Omitted("there are no pairs (pairs=)")
     X, search = subject.rows.X, subject.search
     learned, test = split_pairs(subject.pairs, len(X), search.cv, subject.rng)[0]
     rows = PairRows(X, subject.pairs, subject.rows.unlabelled)
     learner = search.best_estimator_.named_steps.get("kernel")
-    pictures, found = [], []
-    for when, one in (("before", None), ("after", learner)):
+    pictures = []
+    kinds = {PLAIN_DISTANCE: None} if learner is None else {PLAIN_DISTANCE: None, winners(subject): learner}
+    for name, one in kinds.items():
         scaler, _, kernel = learn_scaled(one, rows, learned)
         raw = Rescaled(kernel, scaler.mean_, scaler.scale_)
-        found.append(_auc(raw, X, test))
         pictures.append(
             draw_picture(
                 draw_on_axes(partial(plot_pair_distances, raw, X, test)),
                 pair_distances.SIZE,
-                alt=f"Distances of held-out similar and dissimilar pairs {when} learning.",
-                caption=f"{when.capitalize()} learning: AUC {found[-1]:.3f}",
+                alt=f"Distances of held-out similar and dissimilar pairs. {name}.",
+                caption=f"{name}: AUC {_auc(raw, X, test):.3f}",
             )
         )
     text = [
         f"Pairs that the kernel was not learned from: {len(test.similar)} similar, {len(test.dissimilar)} "
-        "dissimilar. The less the hills overlap, the better. Before is the plain distance of standardised "
-        "features."
+        "dissimilar. The less the hills overlap, the better.",
+        *([GUESSED] if is_guessed(subject.pairs) else []),
+        *([ONLY_PLAIN] if learner is None else []),
     ]
     return Section("pairs", "How far apart pairs are", text, pictures)
 
@@ -134,14 +138,15 @@ def _auc(kernel: Any, X: Any, test: Any) -> float:
 def show_pair_map(subject: Subject) -> Section:
     """Return a map of rows without classes, by the kernel learned from all pairs."""
     after, X = subject.search.best_kernel_, subject.rows.X
+    learns = "kernel" in subject.search.best_estimator_.named_steps
     some = np.sort(subject.rng.permutation(len(X))[:MAP_ROWS])
     plain = Rescaled(Projected(np.eye(X.shape[1])), after.center, after.scale)
     pictures = [
         draw_map(kernel, X[some], None, caption)
-        for caption, kernel in (("Before learning", plain), ("After learning from all pairs", after))
+        for caption, kernel in ((PLAIN_DISTANCE, plain), (winners(subject), after))[: 1 + learns]
     ]
     text = [
         "Rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is alike.",
-        "Before is the plain distance of standardised features.",
+        "The winner's kernel was learned from all pairs." if learns else ONLY_PLAIN,
     ]
     return Section("map", "A map of the rows", text, pictures)

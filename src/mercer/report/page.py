@@ -78,7 +78,8 @@ def write_report(
     row_names : sequence of int or str, default=None
         What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
     about : dict, default=None
-        What else the page should say of how it was computed, such as the data's name, the command, the date.
+        What else the page should say of how it was computed, such as the command or the date. What `data`
+        says, the data's name, also stands in the title.
     random_state : int, RandomState instance or None, default=0
         Which rows are held out.
 
@@ -108,11 +109,13 @@ def write_report(
         held_out,
         rng,
         _check_row_names(len(rows.X), row_names),
+        str((about or {}).get("data", "")),
     )
     sections, omissions = _compose(subject, FROM_PAIRS if y is None else FROM_CLASSES)
     if problem is not None:
         omissions = [f"What needs a model learned from a part of the rows: {problem}"]
     page = _fill_in(
+        data_name=subject.data_name,
         summary=[sentence for sentence in summarize(subject) if sentence],
         sections=[rank_candidates(subject), *sections],
         omissions=omissions,

@@ -62,7 +62,7 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
     ax.set_ylim(bottom=0.0)
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the bars
     return ax
 
 

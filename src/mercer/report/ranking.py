@@ -6,13 +6,28 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels import Rescaled
+from mercer.pairs import Pairs
 
-from .content import Section, Subject, Table, describe_settings, duration, percent, points, signed, unbroken
+from .content import (
+    Section,
+    Subject,
+    Table,
+    describe_settings,
+    duration,
+    percent,
+    plain_note,
+    points,
+    signed,
+    unbroken,
+)
 from .kernel_words import count, describe_kernel
-from .leaderboard import ERROR, REFERENCES, figure_size, measure_of, plot_leaderboard
+from .leaderboard import AUC, ERROR, REFERENCES, figure_size, measure_of, plot_leaderboard
 from .picture import draw_on_axes, draw_picture
+from .verdict import PAIR_RULE, RULE, explain_winner, listed_candidates
 
 TIMES = (("fit", "fit_seconds"), ("predict", "predict_seconds"))
+LEAD = {ERROR: "least error", AUC: "largest AUC"}
+GUESSED = "No dissimilar pairs were listed: those that it was judged on were drawn at random (guessed)."
 REASONS = {"budget": "the time was over", "interrupt": "it was interrupted"}
 
 
@@ -20,7 +35,8 @@ def summarize(subject: Subject) -> list[str]:
     """Return the page's first sentences: the winner, its honest error, and the comparison."""
     search, rows = subject.search, subject.rows
     n_rows, n_features = rows.X.shape
-    data = f"{count(n_rows, 'row')}, {count(n_features, 'feature')}"
+    named = f"{subject.data_name}: " if subject.data_name else ""
+    data = f"{named}{count(n_rows, 'row')}, {count(n_features, 'feature')}"
     more = "" if rows.unlabelled is None else f", {count(len(rows.unlabelled), 'more row')} without a class"
     best = f"The best kernel is {search.best_name_}: {describe_kernel(winning_kernel(search))}."
     if hasattr(search, "auc_"):
@@ -40,6 +56,11 @@ def summarize(subject: Subject) -> list[str]:
     ]
 
 
+def is_guessed(pairs: Pairs | None) -> bool:
+    """Return whether dissimilar pairs had to be drawn, because none were listed."""
+    return pairs is not None and len(pairs.dissimilar) == 0
+
+
 def winning_kernel(search: Any) -> Any:
     """Return the kernel of the winner for standardised rows, or None if it is not known."""
     kernel = search.best_kernel_
@@ -55,25 +76,35 @@ def rank_candidates(subject: Subject) -> Section:
     picture = draw_picture(
         draw_on_axes(lambda ax: plot_leaderboard(leaderboard, ax, winner=search.best_name_)),
         figure_size(measured),
-        alt=f"The {measure.column} of {measured} candidates with error bars, the best on top; the winner, "
-        f"{search.best_name_}, has a star. The numbers are in the table below.",
+        alt=f"The {measure.column} of {measured} candidates with error bars, the {LEAD[measure]} on top; the "
+        f"winner, {search.best_name_}, has a star. The numbers are in the table below.",
     )
     text = ["Every candidate saw the same folds, or the first of them if it fell behind or time was short."]
     if measure is ERROR:
         text += [
             "A difference to the RBF-SVM is in percentage points, with its 95 % interval; below zero, the "
-            "candidate is better. The errors allow for the choice among a candidate's own settings. The "
-            "winner, which is marked, has the least error before that, and so need not stand first.",
+            "candidate is better. The errors allow for the choice among a candidate's own settings.",
         ]
     else:
         text += [
-            "The AUC is how often a similar pair is nearer than a dissimilar one: 1 is best, 0.5 is chance.",
+            "The AUC is how often a similar pair is nearer than a dissimilar one: 1 is best, 0.5 is chance."
+            f"{f' {GUESSED}' if is_guessed(subject.pairs) else ''}",
             "A difference to the plain distance has its 95 % interval; above zero, the candidate is better.",
         ]
+    text += _reasons(subject, by_error=measure is ERROR)
     if getattr(search, "stopped_", None):
         why = REASONS.get(search.stopped_, search.stopped_)
         text.append(f"The search did not run to its end ({why}): what was done by then is ranked.")
     return Section("leaderboard", "Which kernel?", text, [picture], [_table(search, leaderboard)])
+
+
+def _reasons(subject: Subject, *, by_error: bool) -> list[str]:
+    """Say how the winner is chosen, and why it is not the first of the table if it is not."""
+    search = subject.search
+    listed = listed_candidates(search, unlabelled=subject.rows.unlabelled is not None)
+    rule = f"{RULE} The list is: {', '.join(listed)}." if by_error else PAIR_RULE
+    because = explain_winner(search.best_name_, search.ranking_, listed)
+    return [rule, because] if because else [rule]
 
 
 def compare_with_reference(winner: str, lines: Sequence[Mapping[str, Any]]) -> str:
@@ -89,7 +120,7 @@ def compare_with_reference(winner: str, lines: Sequence[Mapping[str, Any]]) -> s
     by_name = {str(line["candidate"]): line for line in lines}
     reference = REFERENCES[0]
     if winner == reference:
-        return f"No other candidate is better than the tuned {reference}: there is no need for more."
+        return f"No other candidate is clearly better than the tuned {reference}: there is no need for more."
     if reference not in by_name or winner not in by_name:
         return ""
     low, high = (by_name[winner][end] for end in ("low", "high"))
@@ -118,13 +149,16 @@ def _table(search: Any, leaderboard: Any) -> Table:
             _difference(line, by_error=by_error),
             *(duration(line[column]) for _, column in timed),
             describe_settings(line.get("settings") or {}),
-            str(line.get("note") or ""),
+            plain_note(line.get("note") or ""),
         ]
         for name, line in leaderboard.iterrows()
     ]
     best = [str(name) for name in leaderboard.index].index(search.best_name_)
     columns, rows = _without_empty(columns, rows)
-    caption = "All candidates, the best first, ± one standard error; ★ is the winner"
+    lead = LEAD[measure_of(leaderboard)]
+    caption = (
+        f"All candidates, ± one standard error: the one with the {lead} first; the star marks the winner"
+    )
     return Table(caption, columns, rows, best, stacks=True)
 
 

@@ -19,6 +19,7 @@ RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 MANY_ROWS = 2000
+FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
 class Candidate(NamedTuple):
@@ -48,10 +49,12 @@ def default_candidates(
     bins = 256 if n_rows > MANY_ROWS else None
     boosted = BoostedKernel(n_rounds=20, random_state=random_state)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
-    mixtures, their_Cs = KernelBoost(n_rounds=15, random_state=random_state), [100.0]
-    if not unlabelled:  # where every row has a label, mixtures of few parameters found at once do as well
-        mixtures.set_params(covariance_type="diag", n_starts=1)
+    if unlabelled:  # few labels do not say which C: rows shall be told apart
+        kind, their_Cs = "full" if n_features <= FEW_FEATURES else "tied", [10.0]
+        mixtures = KernelBoost(n_rounds=15, covariance_type=kind, n_starts=2, random_state=random_state)
+    else:  # where every row has a label, mixtures of few parameters found at once do as well
         their_Cs = RELATIVE_CS
+        mixtures = KernelBoost(n_rounds=15, covariance_type="diag", n_starts=1, random_state=random_state)
     kernelboost = Candidate("kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=1.2)
     first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
     return [

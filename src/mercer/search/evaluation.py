@@ -99,12 +99,14 @@ class Rows(NamedTuple):
                 kept[:] = True
         return task, folds, (kept.sum() + task.n_unlabelled) / self.n_rows
 
-    def part(self, share: float, seed: int) -> "Rows":
-        """Return a share of all rows, at random, of each class as many as of all."""
+    def part(self, share: float, seed: int, least: int = FEW_ROWS) -> "Rows":
+        """Return a share of all rows, of each class as many as of all; of either kind some at least."""
         if share >= 1.0:
             return self
-        some = thin_by_class(self.y, max(1, int(share * len(self.X))), seed)
-        return Rows(self.X[some], self.y[some], self.unlabelled)._spare(int(share * self.n_unlabelled))
+        some = thin_by_class(self.y, max(least, int(share * len(self.X))), seed)
+        return Rows(self.X[some], self.y[some], self.unlabelled)._spare(
+            max(least, int(share * self.n_unlabelled))
+        )
 
     def _spare(self, n: int) -> "Rows":
         """Return the rows, with n of those without labels at most: every k-th."""

@@ -57,7 +57,7 @@ def _run_folds(
     if clock.budget is not None:
         expected = pilot(race, task, folds[0], clock)
         growths = {i: race.candidates[i].growth for i in expected}
-        share = affordable_share(expected, growths, clock.left() / len(folds) * _speed(n_jobs))
+        share = affordable_share(expected, growths, clock.left(), len(folds) / _speed(n_jobs))
         task, folds, race.share = task.thin(folds, share)
         expected = {i: seconds * race.share ** growths[i] for i, seconds in expected.items()}
     # those that failed on few rows come last: the first one is to give a model whatever happens
@@ -91,14 +91,18 @@ def pilot(race: Race, task: Task, fold: tuple[Any, Any], clock: Clock) -> dict[i
     return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
 
 
-def affordable_share(seconds: Mapping[int, float], growths: Mapping[int, float], limit: float) -> float:
+def affordable_share(
+    seconds: Mapping[int, float], growths: Mapping[int, float], limit: float, n_folds: float
+) -> float:
     """Return the share of the rows on which all candidates together take no longer than the limit.
 
-    A comparison of all on some of the rows is worth more than one of the cheap ones alone on all.
+    A comparison of all on some of the rows is worth more than one of the cheap ones alone on all. Up to half
+    of the time is for the winner, which may be the dearest, and all rows.
     """
     shares = np.geomspace(1e-3, 1.0, 61)
-    totals = np.sum([seconds[i] * shares ** growths[i] for i in seconds], axis=0)
-    return float(shares[np.flatnonzero(totals <= SPENT * limit)[-1:]].sum()) or float(shares[0])
+    totals = n_folds * np.sum([seconds[i] * shares ** growths[i] for i in seconds], axis=0)
+    last = min(max(seconds.values(), default=0.0), 0.5 * limit)
+    return float(shares[np.flatnonzero(totals <= SPENT * (limit - last))[-1:]].sum()) or float(shares[0])
 
 
 def _speed(n_jobs: int | None) -> float:

@@ -163,7 +163,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._forget("auc_")  # of an earlier fit, to pairs
         rows = self._check(X, y, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        searched = rows.part(self.max_rows / len(rows.X), seed)._replace(unlabelled=rows.unlabelled)
+        searched = rows.part(self.max_rows / len(rows.X), seed, 0)._replace(unlabelled=rows.unlabelled)
         candidates = self._list_candidates(searched, seed)
         folds = make_folds(searched.y, self.cv, seed)
         race = LabelRace(candidates, len(searched.X))
