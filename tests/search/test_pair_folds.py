@@ -5,7 +5,8 @@ import pytest
 from numpy.random import RandomState
 from numpy.testing import assert_array_equal
 
-from mercer import Pairs
+from mercer import KernelBoost, KernelSearchCV, Pairs
+from mercer.search import pair_folds
 from mercer.search.pair_folds import ENOUGH, split_pairs
 
 
@@ -66,7 +67,8 @@ def test_with_many_pairs_they_are_of_other_rows():
 def test_with_few_pairs_they_are_of_the_same_rows_but_never_implied(seed):
     n = 30
     pairs = pairs_of(np.arange(n) % 3, 30, 30, seed)
-    folds = split_pairs(pairs, n, 4, RandomState(seed))
+    folds = pair_folds._of_the_same_rows(pairs, pairs, n, 4, RandomState(seed))
+    folds = [fold for fold in folds if not fold[0].are_of_two_groups()]
     n_implied = 0
     for learned, test in folds:
         similar, dissimilar = closure(learned, n)
@@ -130,3 +132,27 @@ def test_the_seed_decides():
     first, again, other = (split_pairs(pairs, 30, 3, RandomState(seed)) for seed in (0, 0, 1))
     assert all(np.array_equal(a[1].similar, b[1].similar) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a[1].similar, b[1].similar) for a, b in zip(first, other, strict=True))
+
+
+def test_of_two_classes_nothing_is_judged_that_pairs_of_whatever_kind_connect(rng):
+    y = rng.permutation(np.arange(40) % 2)
+    pairs = pairs_of(y, 30, 30)
+    for learned, test in pair_folds._of_the_same_rows(pairs, pairs, 40, 4, np.random.RandomState(0)):
+        reached = {row: {row} for row in range(40)}
+        for a, b in np.vstack(learned):
+            merged = reached[a] | reached[b]
+            for row in merged:
+                reached[row] = merged
+        assert all(b not in reached[a] for a, b in np.vstack(test))
+
+
+def test_what_a_learner_knows_by_heart_does_not_count_on_classes_without_meaning():
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        some = {"kernelboost": KernelBoost(n_rounds=5, random_state=0)}
+        search = KernelSearchCV(some, random_state=0)
+        pairs = pairs_of(rng.permutation(np.arange(60) % 2), 60, 60, seed)
+        search.fit(rng.normal(size=(60, 20)), pairs=pairs)
+        found.append(search.leaderboard_.loc["kernelboost", "auc"])
+    assert abs(np.mean(found) - 0.5) < 3 * np.std(found, ddof=1) / np.sqrt(6)  # it was 0.8

@@ -144,7 +144,7 @@ def test_on_meaningless_similarities_the_honest_auc_is_one_half_where_the_best_i
 
 
 def test_the_honest_auc_is_chosen_on_pairs_drawn_and_judged_on_the_others(rng):
-    race = noise_race(rng, 3, (9, 14))
+    race = noise_race(rng, 3, (4, 14))
     draws, judged = RandomState(4), []
     for _ in range(pair_race.N_DRAWS):
         drawn = [draws.randint(len(truth), size=len(truth)) for truth in race.truths]
@@ -152,15 +152,19 @@ def test_the_honest_auc_is_chosen_on_pairs_drawn_and_judged_on_the_others(rng):
             [k for k in range(len(t)) if k not in some] for t, some in zip(race.truths, drawn, strict=True)
         ]
 
-        def auc(entry, chosen):
-            parts = zip(race.truths, race.similarities[entry], chosen, strict=True)
-            return np.mean([roc_auc_score(t[some], s[some]) for t, s, some in parts])
+        good = [
+            k
+            for k, truth in enumerate(race.truths)
+            if len(set(truth[drawn[k]])) == len(set(truth[left[k]])) == 2
+        ]
 
-        if all(
-            len(set(t[k])) == 2 for chosen in (drawn, left) for t, k in zip(race.truths, chosen, strict=True)
-        ):
-            scores = [auc(entry, drawn) for entry in range(3)]
-            judged.append(auc(int(np.argmax(scores)), left))
+        def auc(entry, chosen, folds):
+            parts = [(race.truths[k][chosen[k]], race.similarities[entry][k][chosen[k]]) for k in folds]
+            return np.mean([roc_auc_score(truth, similarity) for truth, similarity in parts])
+
+        if good:
+            scores = [auc(entry, drawn, good) for entry in range(3)]
+            judged.append(auc(int(np.argmax(np.round(scores, 9))), left, good))
     assert 0 < len(judged) <= pair_race.N_DRAWS
     assert_allclose(race.honest_auc(RandomState(4)), np.mean(judged))
 
@@ -270,7 +274,9 @@ def test_candidates_are_timed_on_some_pairs_and_the_rows_of_these(rng):
     assert_allclose(times, 8000 / 400)
     assert sum(map(len, some)) == 400
     assert sum(map(len, few)) == 100
-    assert_array_equal(np.union1d(some.rows(), few.rows()), np.arange(len(few_rows.X)))
+    n_paired = len(np.union1d(some.rows(), few.rows()))
+    n_others = 3000 - len(rows.pairs.rows())
+    assert n_paired <= len(few_rows.X) <= n_paired + n_others
     for kind, whole in zip(some, train, strict=True):  # each is a pair of before
         here, there = few_rows.X[kind], rows.X[whole]
         assert all((there == pair).all(axis=(1, 2)).any() for pair in here[::40])
@@ -278,6 +284,17 @@ def test_candidates_are_timed_on_some_pairs_and_the_rows_of_these(rng):
         numbers = np.searchsorted(np.sort(rows.X[:, 0]), few_rows.X[kind][:, :, 0])
         label = y[np.argsort(rows.X[:, 0])][numbers]
         assert_array_equal(label[:, 0] == label[:, 1], same)
+
+
+def test_of_many_rows_only_some_that_are_in_no_pair_are_looked_at(rng):
+    pairs = Pairs([(0, 500), (7, 900)], [(3, 999)])
+    rows = PairRows(rng.normal(size=(1000, 2)), pairs.check(1000), None)
+    fewer = rows.at_most(100)
+    assert 50 < len(fewer.X) <= 100
+    for kind, before in zip(fewer.pairs, rows.pairs, strict=True):
+        assert_array_equal(fewer.X[kind], rows.X[before])
+    assert len(rows.at_most(2).X) <= 7  # those in pairs, and hardly another
+    assert rows.at_most(1000) is rows
 
 
 def test_an_interrupt_ranks_what_is_done_and_without_results_is_one():

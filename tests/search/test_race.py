@@ -182,7 +182,7 @@ def test_the_table_is_sorted_and_says_how_far_each_is_from_the_reference_on_the_
             continue
         assert_allclose(line["difference"], error - slow_judgement(race.wrong[:, [0, 1]], counts)[0])
         paired = race.wrong[:, entries[0]] - race.wrong[:, 0]  # the best of each
-        half_width = 1.96 * np.std(paired) / np.sqrt(N)
+        half_width = 1.96 * np.std(paired) / np.sqrt(N) * np.sqrt(race.inflation)
         assert_allclose([line["low"], line["high"]], line["difference"] + np.array([-1, 1]) * half_width)
     assert table.loc["c", "difference"] < 0 < table.loc["b", "difference"]
     assert table.loc["c", "settings"] == {"C": 1}
@@ -191,6 +191,12 @@ def test_the_table_is_sorted_and_says_how_far_each_is_from_the_reference_on_the_
     assert_array_equal(table["folds"], [2, 2, 2, 0])
     assert list(table["note"]) == ["", "", "", "too slow"]
     assert np.isnan(table.loc["d", "error"])
+
+
+def test_five_folds_make_the_variance_larger_by_five_quarters():
+    race = make_race(1)
+    race.n_splits = 5
+    assert race.inflation == 1 + 5 * (1 / 4)
 
 
 def test_equal_predictions_differ_by_nothing_with_an_interval_around_it():

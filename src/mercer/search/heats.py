@@ -63,7 +63,7 @@ def _run_folds(
     # those that failed on few rows come last: the first one is to give a model whatever happens
     order = sorted(range(len(race.candidates)), key=lambda i: expected.get(i, np.inf))
     reserve = RESERVE * (clock.budget or 0.0)
-    race.n_trained = task.size(folds[0][0])
+    race.n_trained, race.n_splits = task.size(folds[0][0]), len(folds)
     for train, test in folds:
         running = [i for i in order if len(race.of(i, alive=True))]
         for i, entries, outcome in _run_fold(

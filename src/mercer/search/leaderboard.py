@@ -119,5 +119,5 @@ def _difference(race: LabelRace, i: int, reference: int, seed: int) -> dict[str,
         columns.append(values[:, choose(values, rule, every)[0]])
     difference, paired = errors[0] - errors[1], columns[0] - columns[1]
     variance = max(float(np.var(paired)), 1.0 / n_rows)  # as if they differed on one row at least
-    noise = 1.96 * float(np.sqrt(variance / n_rows))
+    noise = 1.96 * float(np.sqrt(variance / n_rows * race.inflation))
     return {"difference": difference, "low": difference - noise, "high": difference + noise}

@@ -43,7 +43,10 @@ class PairRace(Race):
         return np.array(every, dtype=np.float64).reshape(len(entries), n_folds)
 
     def honest_auc(self, rng: RandomState) -> float:
-        """Return the AUC of the choice: made on pairs drawn with replacement, judged on the others."""
+        """Return the AUC of the choice: made on pairs drawn with replacement, judged on the others.
+
+        Folds of which either has pairs of one kind alone do not count in that draw.
+        """
         finalists = self.finalists()
         truths = self.truths[: int(self.n_folds[finalists].min())]
         judged = []
@@ -52,20 +55,18 @@ class PairRace(Race):
             left = [
                 np.setdiff1d(np.arange(len(truth)), some) for truth, some in zip(truths, drawn, strict=True)
             ]
-            if all(
-                _has_both(truth[s]) and _has_both(truth[o])
-                for truth, s, o in zip(truths, drawn, left, strict=True)
-            ):
-                best = max(finalists, key=lambda entry: self._mean_auc(entry, drawn))
-                judged.append(self._mean_auc(best, left))
+            good = [k for k, t in enumerate(truths) if _has_both(t[drawn[k]]) and _has_both(t[left[k]])]
+            if good:
+                best = max(finalists, key=lambda entry: round(self._mean_auc(entry, drawn, good), 9))
+                judged.append(self._mean_auc(best, left, good))
         return float(np.mean(judged)) if judged else np.nan
 
     def _auc(self, entry: int, fold: int, some: Index | None = None) -> float:
         similarity, truth = self.similarities[entry][fold], self.truths[fold]
         return float(pair_auc(similarity, truth) if some is None else pair_auc(similarity[some], truth[some]))
 
-    def _mean_auc(self, entry: int, chosen: list[Index]) -> float:
-        return float(np.mean([self._auc(entry, fold, some) for fold, some in enumerate(chosen)]))
+    def _mean_auc(self, entry: int, chosen: list[Index], folds: list[int]) -> float:
+        return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
 
 
 def _has_both(truth: Truth) -> bool:

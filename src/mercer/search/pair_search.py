@@ -52,9 +52,24 @@ class PairRows(NamedTuple):
     def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
         """Return some n pairs to learn from and a quarter as many to be judged on, and their rows alone."""
         some, few = _every(train, n), _every(test, max(2, n // 4))
-        rows = np.union1d(some.rows(), few.rows())
+        paired = np.union1d(some.rows(), few.rows())
+        share = len(paired) / len(self.pairs.rows())  # of the rows in no pair, as many
+        rows = np.union1d(paired, self._others()[:: max(1, round(1.0 / share))])
         few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
         return Sample(few_rows, some.within(rows), few.within(rows), self.size(train) / self.size(some))
+
+    def at_most(self, n: int) -> "PairRows":
+        """Return n rows, but all that are in a pair; of those in none, every k-th."""
+        others, n_paired = self._others(), len(self.pairs.rows())
+        if len(self.X) <= max(n, n_paired):
+            return self
+        step = -(-len(others) // max(n - n_paired, 1))
+        rows = np.union1d(self.pairs.rows(), others[::step])
+        return PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
+
+    def _others(self) -> NDArray[np.intp]:
+        """Return the rows that are in no pair."""
+        return np.setdiff1d(np.arange(len(self.X)), self.pairs.rows())
 
     def size(self, train: Pairs) -> int:
         """Return how many pairs a learner sees."""

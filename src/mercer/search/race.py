@@ -37,6 +37,7 @@ class Race(ABC):
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
         self.share = 1.0  # of the rows that were looked at
         self.n_trained = 0  # what a fit saw of them
+        self.n_splits = 2  # folds that there are
         self.reason: dict[int, str] = {}  # why a candidate did not run to the end
 
     @abstractmethod
@@ -49,6 +50,17 @@ class Race(ABC):
 
     def drop_hopeless(self, keep: int | None) -> None:  # noqa: B027
         """Take out settings that will not win, but not the best one of the candidate `keep`."""
+
+    @property
+    def inflation(self) -> float:
+        """Return how much larger the variance of a difference is than rows say that were judged once.
+
+        Training parts overlap, and another draw of them would change all predictions: for k folds, 1 + k
+        times the share of test rows to training rows [NB03].
+
+        [NB03] Nadeau, Bengio: Inference for the generalization error. Machine Learning 52, 2003.
+        """
+        return 1.0 + self.n_splits / max(self.n_splits - 1, 1)
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""

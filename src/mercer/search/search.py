@@ -214,11 +214,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64)
         checked = Pairs(*pairs).check(len(X))
-        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X))
+        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X)).at_most(self.max_rows)
         self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         candidates = self._list_learners(seed)
-        folds = split_pairs(checked, len(X), self.cv, RandomState(seed))
+        folds = split_pairs(rows.pairs, len(rows.X), self.cv, RandomState(seed))
         race = PairRace(candidates, [test for _, test in folds])
         reference = _number_of(PLAIN, candidates)
         with self._told(race, folds, rows.n_rows) as context:
@@ -306,12 +306,15 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
         seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
         times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.share * searched.n_rows  # so many cost little more than a fold did
-        used = rows.part(max(looked_at, race.n_trained * times) / rows.n_rows, seed)
-        self.rows_used_ = len(used.X)
+        looked_at = race.share * searched.n_rows / rows.n_rows  # so many cost little more than a fold did
+        used = rows.part(max(looked_at, race.n_trained * times / rows.n_rows), seed)
         start = time.monotonic()
-        scaler, fitted = refit(candidate, setting, used)
-        self.refit_seconds_ = time.monotonic() - start
+        try:
+            scaler, fitted = refit(candidate, setting, used)
+        except (KeyboardInterrupt, MemoryError):  # then to as many as in the comparison
+            used = rows.part(looked_at, seed)
+            scaler, fitted = refit(candidate, setting, used)
+        self.rows_used_, self.refit_seconds_ = len(used.X), time.monotonic() - start
         self.best_name_, self.best_settings_ = candidate.name, setting
         self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
         kernel = kernel_of(fitted, scaler.transform(used.X))
