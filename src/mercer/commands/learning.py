@@ -20,6 +20,7 @@ from mercer.search.pair_search import pair_candidates
 
 MADE_BY = "mercer learn"
 MOST_CLASSES = 100  # that are listed in a file
+SEARCHING = 0.85  # of the time that a user gives; reading, the report and the rest take some
 
 
 class Options(NamedTuple):
@@ -86,7 +87,7 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
         )
         chosen = {name: found[name] for name in options.candidates}
     search = KernelSearchCV(
-        chosen, budget=options.budget, n_jobs=options.n_jobs, random_state=options.seed
+        chosen, budget=SEARCHING * options.budget, n_jobs=options.n_jobs, random_state=options.seed
     ).set_callbacks(*callbacks)
     try:
         with warnings.catch_warnings():
