@@ -19,6 +19,7 @@ from mercer.search.candidates import Candidate, check_grid
 Array = NDArray[np.float64]
 
 PLAIN = "plain"  # the metric of the standardised columns, with which the others are compared
+MOST_OTHERS = 1000  # rows in no pair, which few learners look at
 GROWTH = 1.5  # the power of the number of pairs with which the time rises
 
 
@@ -52,19 +53,17 @@ class PairRows(NamedTuple):
     def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
         """Return some n pairs to learn from and a quarter as many to be judged on, and their rows alone."""
         some, few = _every(train, n), _every(test, max(2, n // 4))
-        paired = np.union1d(some.rows(), few.rows())
-        share = len(paired) / len(self.pairs.rows())  # of the rows in no pair, as many
-        rows = np.union1d(paired, self._others()[:: max(1, round(1.0 / share))])
+        paired, others = np.union1d(some.rows(), few.rows()), self._others()
+        rows = np.union1d(paired, others[:: max(1, len(others) // n)])
         few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
         return Sample(few_rows, some.within(rows), few.within(rows), self.size(train) / self.size(some))
 
     def at_most(self, n: int) -> "PairRows":
-        """Return n rows, but all that are in a pair; of those in none, every k-th."""
-        others, n_paired = self._others(), len(self.pairs.rows())
-        if len(self.X) <= max(n, n_paired):
+        """Return the rows that are in a pair and n others at most: every k-th."""
+        others = self._others()
+        if len(others) <= n:
             return self
-        step = -(-len(others) // max(n - n_paired, 1))
-        rows = np.union1d(self.pairs.rows(), others[::step])
+        rows = np.union1d(self.pairs.rows(), others[:: -(-len(others) // n)])
         return PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
 
     def _others(self) -> NDArray[np.intp]:

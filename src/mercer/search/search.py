@@ -36,6 +36,7 @@ from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
 from mercer.search.pair_race import PairRace
 from mercer.search.pair_search import (
+    MOST_OTHERS,
     PLAIN,
     PairRows,
     as_learners,
@@ -214,7 +215,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64)
         checked = Pairs(*pairs).check(len(X))
-        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X)).at_most(self.max_rows)
+        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X)).at_most(MOST_OTHERS)
         self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         candidates = self._list_learners(seed)
