@@ -2,15 +2,18 @@
 
 import codecs
 import io
+import signal
 import sys
 from importlib.metadata import version
 from importlib.util import find_spec
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
     import typer
 
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
+TERMINATED = 128 + signal.SIGTERM  # what a shell reports
 PLAIN = {"\N{MINUS SIGN}": "-", "±": "+/-", "…": "...", "\N{EN DASH}": "-", "\N{EM DASH}": "-"}
 EXAMPLES = """For example:
 
@@ -26,11 +29,18 @@ def main() -> None:
     """Run the command line; without the extra `app`, say in a sentence how to get it."""
     if not all(map(find_spec, NEEDED)):
         sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
+    signal.signal(signal.SIGTERM, end_in_order)
     codecs.register_error("plain", spell_plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what it cannot spell, such as ±, shall not end a command
             stream.reconfigure(errors="plain")
     make_app()()
+
+
+def end_in_order(number: int, frame: FrameType | None) -> None:
+    """End as after an error when asked to end: files in the making are removed, other processes ended."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # who asks twice does not want to wait
+    sys.exit(TERMINATED)
 
 
 def spell_plainly(error: UnicodeError) -> tuple[str, int]:

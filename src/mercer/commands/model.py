@@ -43,12 +43,28 @@ def load_model(path: Path) -> Model:
     with _saying_what_it_is(path):
         pipeline = load(path)
     is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
-    if not is_ours or not isinstance(pipeline[0], ColumnTransformer):
+    if not is_ours or not pipeline.steps or not isinstance(pipeline[0], ColumnTransformer):
         raise WrongRequestError(
             f"{path} is not from `mercer learn`, and knows no tables: use it in Python with mercer.load."
         )
-    dropped = about.get("columns", {}).get("dropped", {})
-    return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dict(dropped)))
+    with blaming_the_notes(path):
+        names = [about.get("target"), about.get("id")]
+        if not all(name is None or isinstance(name, str) for name in names):
+            raise TypeError("the name of a column is not a text")
+        dropped = dict(about["columns"]["dropped"])
+        return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dropped))
+
+
+@contextmanager
+def blaming_the_notes(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with the notes of a model, which anybody may have written, into a sentence."""
+    try:
+        yield
+    except Exception as error:
+        raise WrongRequestError(
+            f"The notes in {path} are not those of `mercer learn`: learn the model again, or use it in "
+            "Python with mercer.load."
+        ) from error
 
 
 @contextmanager

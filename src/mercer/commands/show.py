@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer.commands.learning import MADE_BY
+from mercer.commands.learning import as_json as to_json
 from mercer.commands.mistakes import one_line
-from mercer.commands.model import describe_file
+from mercer.commands.model import blaming_the_notes, describe_file
 from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.persistence import Description
 
@@ -34,22 +35,31 @@ def show(
     """
     found = describe_file(model)
     if as_json:
-        typer.echo(json.dumps(_document(found), indent=2))
+        with blaming_the_notes(model):  # nested too deep, for one
+            text = json.dumps(to_json(_document(found)), indent=2, allow_nan=False)
+        typer.echo(text)
         return
-    say(f"{model}: {found.class_name}, saved {found.saved}")
-    if found.about.get("made_by") == MADE_BY:
-        say(
-            *data_sentences(found.about),
-            leaderboard_table(found.about["leaderboard"], winner=found.about["winner"]),
-            *legend(found.about),
-            *finding_sentences(found.about),
-            f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
-        )
-    else:
-        say(_pairs("setting", found.settings))
-        if found.about:
-            say(_pairs("about", found.about))
-    say("Made with " + ", ".join(f"{name} {number}" for name, number in found.versions.items()) + ".")
+    with blaming_the_notes(model):
+        parts = _what_was_learned(found) if found.about.get("made_by") == MADE_BY else _what_was_saved(found)
+    say(
+        f"{model}: {found.class_name}, saved {found.saved}",
+        *parts,
+        "Made with " + ", ".join(f"{name} {number}" for name, number in found.versions.items()) + ".",
+    )
+
+
+def _what_was_learned(found: Description) -> list[str | Table]:
+    return [
+        *data_sentences(found.about),
+        leaderboard_table(found.about["leaderboard"], winner=found.about["winner"]),
+        *legend(found.about),
+        *finding_sentences(found.about),
+        f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
+    ]
+
+
+def _what_was_saved(found: Description) -> list[str | Table]:
+    return [_pairs("setting", found.settings), *([_pairs("about", found.about)] if found.about else [])]
 
 
 def _document(found: Description) -> dict[str, Any]:

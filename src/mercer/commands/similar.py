@@ -94,7 +94,7 @@ def _find_start(query: str, n_rows: int, named: pd.Series | None) -> int:
         return find_row(query, n_rows, named)
     try:
         return find_row(query, n_rows, None)
-    except TableError as error:
+    except ValueError as error:  # a TableError, or a number of more digits than Python reads
         ids = "" if named is None else f", and their ids are such as {listed(named[:3])}"
         raise WrongRequestError(
             f"There is no row {quote(query)}: rows are numbered 0 to {n_rows - 1}{ids}; --id names a "

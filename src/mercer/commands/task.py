@@ -29,6 +29,7 @@ from mercer.tables.reading import check_column
 
 Array = NDArray[np.float64]
 
+MOST_CLASSES = 100  # each two of them get a decision of their own
 EMBEDDED = "scikit-learn's breast cancer data"
 
 
@@ -91,6 +92,7 @@ def read_task(request: Request) -> Task:
     if target is not None:
         check_column(table, target, "--target", source)
         y, has_class = find_labels(table[target], target)
+        _check_number_of_classes(y, target)
     if request.pairs is not None:
         pairs = read_pairs(request.pairs, len(table), ids)
     columns = choose_columns(table, {target or "", request.ids or ""})
@@ -114,6 +116,15 @@ def read_task(request: Request) -> Task:
         ids=request.ids,
         row_names=np.flatnonzero(has_class).tolist() if ids is None else ids[has_class].to_list(),
     )
+
+
+def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
+    n_classes = len(np.unique(y))
+    if n_classes > MOST_CLASSES:
+        raise WrongRequestError(
+            f"Column {quote(target)} holds {n_classes} classes, and mercer learns up to {MOST_CLASSES}: "
+            "group them, or name another column with --target (a quantity is not a class)."
+        )
 
 
 def _read_data(request: Request) -> tuple[pd.DataFrame, str, str | None]:

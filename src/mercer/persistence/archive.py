@@ -62,6 +62,18 @@ def _check_part(info: ZipInfo) -> None:
         raise ModelFileError("its arrays are compressed, which mercer.save never does")
 
 
+def check_sizes(content: bytes, path: object) -> None:
+    """Refuse an archive that `open_archive` would refuse for its size, before it is on the disk."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+    for name, most in MOST_TEXT.items():
+        if sizes[name] > most:
+            raise ModelFileError(
+                f"{path} was not saved: its {name}, which lists columns and categories, would have "
+                f"{sizes[name]} bytes, and no more than {most} are loaded. Drop columns of many categories."
+            )
+
+
 def read_text(archive: ZipFile, name: str) -> dict[str, Any]:
     """Return one of the two parts that are JSON."""
     text = json.loads(archive.read(name))
@@ -79,8 +91,9 @@ def write_archive(file: BinaryIO, texts: Mapping[str, dict[str, Any]], arrays: M
     """Write an archive: the same bytes for the same content, whenever it is written."""
     with ZipFile(file, "w") as archive:
         for name, text in texts.items():
-            content = json.dumps(text, separators=(",", ":"))
-            archive.writestr(ZipInfo(name), content, compress_type=ZIP_DEFLATED)
+            content = json.dumps(text, separators=(",", ":"), ensure_ascii=False)
+            data = content.encode("utf-8", "surrogatepass")  # json.loads takes half letters, too
+            archive.writestr(ZipInfo(name), data, compress_type=ZIP_DEFLATED)
         for name, data in arrays.items():
             archive.writestr(ZipInfo(name), data, compress_type=ZIP_STORED)
 
@@ -92,8 +105,18 @@ def pack(texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> by
     return buffer.getvalue()
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether there is a pipe or a device, to write to, where a file would be replaced."""
+    # stat itself goes through links: what /dev/stdout leads to need not have a name that can be resolved
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file aside, then give it its name: whoever looks sees the old file or the new one, whole."""
+    if is_stream(path):
+        with path.open("wb") as stream:
+            stream.write(content)
+        return
     path = path.resolve()  # through a link, to the file behind it
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
     try:

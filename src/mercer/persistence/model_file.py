@@ -12,6 +12,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from mercer.persistence import archive as archives
 from mercer.persistence.errors import ModelFileError, blaming_the_file
+from mercer.persistence.libsvm import check_libsvm
 from mercer.persistence.notes import Description, name_of, read_notes, warn_of_other_versions, write_notes
 from mercer.persistence.schema import rebuild
 
@@ -36,6 +37,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     TypeError
         If it holds something that `load` would refuse, such as a function of yours, or scikit-learn's trees
         (a tree with wrong numbers in it crashes Python, and mercer cannot tell which are wrong).
+    ModelFileError
+        If it would be larger than what `load` takes. A `ValueError`.
 
     Examples
     --------
@@ -55,11 +58,14 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     try:
         notes = write_notes(estimator, about)
         schema, arrays, _ = rebuild(*_to_skops(estimator))
+        check_libsvm(estimator)
     except RecursionError as error:
         raise TypeError(f"{type(estimator).__name__} cannot be saved: it contains itself.") from error
     except ModelFileError as error:  # what load would say
         raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}.") from error
-    archives.replace_file(Path(path), archives.pack({archives.NOTES: notes, archives.SCHEMA: schema}, arrays))
+    content = archives.pack({archives.NOTES: notes, archives.SCHEMA: schema}, arrays)
+    archives.check_sizes(content, path)
+    archives.replace_file(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -101,6 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         estimator = _from_skops(schema, arrays, trusted)
         if name_of(type(estimator)) != notes.class_name:
             raise ModelFileError("it holds something else than it says")
+        check_libsvm(estimator)
     warn_of_other_versions(notes, path)
     return estimator
 

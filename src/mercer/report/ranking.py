@@ -119,6 +119,8 @@ def compare_with_reference(winner: str, lines: Sequence[Mapping[str, Any]]) -> s
     """
     by_name = {str(line["candidate"]): line for line in lines}
     reference = REFERENCES[0]
+    if winner == reference and not _others_compared(reference, lines):
+        return f"No other candidate was compared with the tuned {reference} on half of the folds or more."
     if winner == reference:
         return f"No other candidate is clearly better than the tuned {reference}: there is no need for more."
     if reference not in by_name or winner not in by_name:
@@ -135,6 +137,12 @@ def compare_with_reference(winner: str, lines: Sequence[Mapping[str, Any]]) -> s
     if low > 0:
         return f"A tuned {reference} is better, when each is judged honestly ({interval})."
     return f"From a tuned {reference} it cannot be told apart ({interval})."
+
+
+def _others_compared(winner: str, lines: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether another candidate was judged on half of the folds, as one must be to be taken."""
+    folds = {str(line["candidate"]): line["folds"] or 0 for line in lines}
+    return any(2 * n >= max(folds.values()) > 0 for name, n in folds.items() if name != winner)
 
 
 def _table(search: Any, leaderboard: Any) -> Table:
