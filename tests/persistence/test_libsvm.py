@@ -127,7 +127,7 @@ def test_python_does_not_crash_of_it(tmp_path):
         SVC(), SVC(probability=True), SVC(kernel="linear"), NuSVC(), SVR(), NuSVR(), OneClassSVM(),
         SVC(kernel=RBF(2.0)), SVC(kernel=laplacian_kernel), SVC(kernel=Stump(5.0)),
     ],
-    ids=str,
+    ids=lambda machine: str(machine).partition(" at 0x")[0],  # an address differs between processes
 )  # fmt: skip
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_what_scikit_learn_fits_is_loaded(tmp_path, machine, n_classes):
