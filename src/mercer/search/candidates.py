@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
     name: str
     estimator: BaseEstimator
     grid: Mapping[str, Any]
-    growth: float = 2.5  # the power of the number of rows with which its time rises
+    growth: float = 2.0  # the power of the number of rows with which its time rises
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
