@@ -259,7 +259,8 @@ def test_a_correction_of_a_library_gives_no_warning(tmp_path):
     repack(tmp_path / "model", notes, json.loads(json.dumps(schema).replace(here, patched)), arrays)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mercer.load(tmp_path / "model")
+        loaded = mercer.load(tmp_path / "model")
+    assert isinstance(loaded[0], StandardScaler)
 
 
 class Own(mercer.StumpSVC):

@@ -40,22 +40,27 @@ def start_journal():
 class Sign(ClassifierMixin, BaseEstimator):
     """It predicts by the sign of the first (scaled) column, or by a share of its rows the other way round.
 
-    Its fit takes `seconds` of the journal's time, and fails or is interrupted from the fit `breaks_at` on.
+    Its fit takes `seconds` of the journal's time, and fails or is interrupted from the fit `breaks_at` on, of
+    more rows than `error_above`.
     """
 
-    def __init__(self, name="", wrong=0.0, seconds=0.0, power=0.0, error=None, breaks_at=1, C=1.0):
+    def __init__(
+        self, name="", wrong=0.0, seconds=0.0, power=0.0, error=None, breaks_at=1, error_above=0, C=1.0
+    ):
         self.name = name
         self.wrong = wrong
         self.seconds = seconds
         self.power = power  # with which the time grows with the number of rows
         self.error = error
         self.breaks_at = breaks_at
+        self.error_above = error_above
         self.C = C
 
     def fit(self, X, y):
         JOURNAL.fits.append((self.name, X, y))
         JOURNAL.now += self.seconds * len(X) ** self.power
-        if self.error is not None and JOURNAL.names().count(self.name) >= self.breaks_at:
+        breaks = JOURNAL.names().count(self.name) >= self.breaks_at and len(X) > self.error_above
+        if self.error is not None and breaks:
             raise self.error
         self.classes_ = np.unique(y)
         return self

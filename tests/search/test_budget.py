@@ -210,6 +210,23 @@ def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():
     assert_array_equal(search.predict(X), Y)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError("it needs 2 TB")], ids=repr)
+def test_a_last_fit_that_is_interrupted_or_too_large_is_made_again_with_fewer_rows(error):
+    journal = start_journal()
+    X, y = two_blobs(3000)
+    model = Sign("one", error=error, error_above=2000)
+    search = KernelSearchCV({"one": model}, max_rows=1500, cv=2, random_state=0)
+    if isinstance(error, MemoryError):
+        with pytest.warns(UserWarning, match="one is fitted to fewer rows, for it needs 2 TB"):
+            search.fit(X, y)
+        assert search.stopped_ is None
+    else:
+        assert search.fit(X, y).stopped_ == "interrupt"
+    assert [len(rows) for _, rows, _ in journal.fits[-2:]] == [3000, 1500]
+    assert search.rows_used_ == 1500
+    assert_array_equal(search.predict(X), y)
+
+
 def test_an_interrupt_before_any_result_is_one():
     start_journal()
     with pytest.raises(KeyboardInterrupt):

@@ -217,7 +217,8 @@ def test_unlabelled_rows_give_more_pairs_to_choose_from(rng):
 @pytest.mark.parametrize("superkernel", SERIES, ids=str)
 def test_the_finest_expansion_still_has_a_cholesky_factor(superkernel, rng):
     terms = expand(superkernel, rng.normal(size=(40, 2)), tol=1e-15)
-    np.linalg.cholesky(terms.penalty)
+    factor = np.linalg.cholesky(terms.penalty)
+    assert_allclose(factor @ factor.T, terms.penalty, rtol=1e-9, atol=1e-12)
 
 
 def test_no_more_terms_than_allowed(rng):

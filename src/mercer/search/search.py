@@ -1,6 +1,7 @@
 """A classifier that compares kernels on the user's data and keeps the best."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -81,7 +82,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         when the time is over is ranked.
     max_rows : int, default=4000
         The search looks at no more rows than this, drawn by class; at fewer (but 1000) if the budget asks for
-        it. The winner is fitted to all rows, or to as many as the budget is expected to allow.
+        it. The winner is fitted to all rows, or to as many as the budget is expected to allow. From pairs:
+        all rows that are in one, and 1000 others at most.
     n_jobs : int or None, default=None
         Candidates at a time, by joblib (so ``joblib.parallel_config(backend="dask")`` spreads them out).
     random_state : int, RandomState instance or None, default=None
@@ -169,17 +171,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         folds = make_folds(searched.y, self.cv, seed)
         race = LabelRace(candidates, len(searched.X))
         reference = _number_of(REFERENCE, candidates)
-        with self._told(race, folds, searched.n_rows) as context:
-            self.stopped_ = run_race(
-                race,
-                searched,
-                folds,
-                clock,
-                reference=reference,
-                n_jobs=self.n_jobs,
-                report=lambda: self._report(context, lambda: self._rank(race, reference, seed)),
-            )
-            self._rank(race, reference, seed)
+
+        def rank_now() -> None:
+            self.ranking_ = rank(race, reference, seed)
+
+        with self._run(race, searched, folds, clock, reference, rank_now):
             _check_some_worked(race, "no candidate could be fitted to these rows")
             self.error_, self.std_error_ = honest_error(race, seed)
             self._refit(race, rows, searched, clock, seed)
@@ -222,34 +218,46 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         folds = split_pairs(rows.pairs, len(rows.X), self.cv, RandomState(seed))
         race = PairRace(candidates, [test for _, test in folds])
         reference = _number_of(PLAIN, candidates)
-        with self._told(race, folds, rows.n_rows) as context:
-            self.stopped_ = run_race(
-                race,
-                rows,
-                folds,
-                clock,
-                reference=reference,
-                n_jobs=self.n_jobs,
-                report=lambda: self._report(context, lambda: self._rank_pairs(race, reference)),
-            )
-            self._rank_pairs(race, reference)
+
+        def rank_now() -> None:
+            self.ranking_ = rank_pairs(race, reference)
+
+        with self._run(race, rows, folds, clock, reference, rank_now):
             self._refit_pairs(race, rows, seed)
         return self
 
     @contextmanager
-    def _told(self, race: Race, folds: Sequence[Any], n_rows: int) -> Iterator[CallbackContext]:
-        """Tell callbacks of the beginning and the end, and keep small products of matrices to one thread."""
+    def _run(
+        self,
+        race: Race,
+        task: Rows | PairRows,
+        folds: Sequence[Any],
+        clock: Clock,
+        reference: int | None,
+        rank_now: Callable[[], None],
+    ) -> Iterator[None]:
+        """Run the race and rank it; callbacks hear of it, and of the end once the winner is fitted."""
         context = self._init_callback_context(max_subtasks=len(folds) * len(race.candidates))
         context.call_on_fit_task_begin(estimator=self)
-        with one_thread(n_rows <= ONE_THREAD):
-            yield context
+        with one_thread(task.n_rows <= ONE_THREAD):
+            self.stopped_ = run_race(
+                race,
+                task,
+                folds,
+                clock,
+                reference=reference,
+                n_jobs=self.n_jobs,
+                report=lambda: self._report(context, rank_now),
+            )
+            rank_now()
+            yield
         context.call_on_fit_task_end(estimator=self)
 
-    def _report(self, context: CallbackContext, rank: Callable[[], None]) -> bool:
+    def _report(self, context: CallbackContext, rank_now: Callable[[], None]) -> bool:
         """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
         if not hasattr(self, "_skl_callbacks"):
             return False
-        rank()
+        rank_now()
         task = context.subcontext("candidate")
         task.call_on_fit_task_begin(estimator=self)
         return bool(task.call_on_fit_task_end(estimator=self))
@@ -296,12 +304,6 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         known = pair_candidates(seed)
         return known if self.candidates is None else pick(self.candidates, known)
 
-    def _rank(self, race: LabelRace, reference: int | None, seed: int) -> None:
-        self.ranking_ = rank(race, reference, seed)
-
-    def _rank_pairs(self, race: PairRace, reference: int | None) -> None:
-        self.ranking_ = rank_pairs(race, reference)
-
     def _refit(self, race: LabelRace, rows: Rows, searched: Rows, clock: Clock, seed: int) -> None:
         winner = race.winner()
         candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
@@ -312,7 +314,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         start = time.monotonic()
         try:
             scaler, fitted = refit(candidate, setting, used)
-        except (KeyboardInterrupt, MemoryError):  # then to as many as in the comparison
+        except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
+            if isinstance(error, KeyboardInterrupt):
+                self.stopped_ = "interrupt"
+            else:
+                warnings.warn(f"{candidate.name} is fitted to fewer rows, for {error}", stacklevel=2)
             used = rows.part(looked_at, seed)
             scaler, fitted = refit(candidate, setting, used)
         self.rows_used_, self.refit_seconds_ = len(used.X), time.monotonic() - start
