@@ -1,4 +1,8 @@
-"""Stand-ins that the tests of learners share: odd base kernels, and a callback that stops."""
+"""Stand-ins that tests share: odd base kernels, a callback that stops, and a process to be interrupted."""
+
+import signal
+import subprocess
+from functools import partial
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -40,3 +44,15 @@ class Stop:
     def on_fit_task_end(self, estimator, context, **_):
         self.seen += context.task_name == self.name
         return self.seen >= self.n_steps
+
+
+def interruptible(command, folder):
+    """Start a command that Ctrl-C interrupts, which one that was started in the background ignores."""
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )

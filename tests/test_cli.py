@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 
 from mercer import cli, papers
 from papers.toy import failing_on, interrupted_after, make_figure, make_table
+from stand_ins import interruptible
 
 
 @pytest.fixture
@@ -213,16 +213,7 @@ def test_importing_the_package_and_the_entry_point_needs_no_extra_package():
 def test_ctrl_c_on_a_real_run_keeps_what_is_done(tmp_path):
     command = [sys.executable, "-m", "mercer.cli", "papers", "ll05-table1", "--json", "--jobs", "1"]
     options = ["--data", "twonorm", "--methods", "AB-Stump", "--repeats", "100000"]
-    with subprocess.Popen(
-        command + options,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=partial(
-            signal.signal, signal.SIGINT, signal.SIG_DFL
-        ),  # a job in the background ignores it
-    ) as process:
+    with interruptible(command + options, tmp_path) as process:
         store = tmp_path / ".mercer" / "papers" / "ll05.jsonl"
         deadline = time.monotonic() + 60
         while not store.exists() and time.monotonic() < deadline:

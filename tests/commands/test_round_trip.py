@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from mercer.commands.tell import legend, settings_text
 from mercer.persistence import describe
 from mercer.search.candidates import default_candidates
 from mercer.search.pair_search import pair_candidates
+from stand_ins import interruptible
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
 
@@ -502,16 +502,7 @@ def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
         "--model",
         "out.mercer",
     ]
-    with subprocess.Popen(
-        mercer + learn,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=partial(
-            signal.signal, signal.SIGINT, signal.SIG_DFL
-        ),  # a job in the background ignores it
-    ) as process:
+    with interruptible(mercer + learn, tmp_path) as process:
         while "after 1 fold" not in (process.stderr.readline() or "after 1 fold"):
             pass
         process.send_signal(signal.SIGINT)

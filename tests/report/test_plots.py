@@ -394,6 +394,8 @@ def test_names_are_shown_letter_by_letter_and_never_as_mathematics(rng, dark):
         drawn.append(plot_leaderboard(pd.DataFrame({"error": 0.1, "std_error": 0.01}, index=NASTY)))
         for ax in drawn:
             ax.figure.canvas.draw()  # mathematics that is wrong raises here
+            texts = ax.figure.findobj(plt.Text)
+            assert not any(text._preprocess_math(text.get_text())[1] for text in texts)
 
 
 @pytest.mark.parametrize("name", [*NASTY, r"\$", r"$\frac$", "$a$ $b"])

@@ -19,7 +19,6 @@ from mercer.search import KernelSearchCV, default_candidates
 from mercer.search.pair_search import pair_candidates
 
 MADE_BY = "mercer learn"
-MOST_CLASSES = 100  # that are listed in a file
 SEARCHING = 0.85  # of the time that a user gives; reading, the report and the rest take some
 
 
@@ -104,7 +103,6 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
 
 def facts(task: Task) -> dict[str, Any]:
     """Return what the data are, and what was done to them."""
-    classes, counts = (None, None) if task.y is None else np.unique(task.y, return_counts=True)
     return {
         "made_by": MADE_BY,
         "data": task.source,
@@ -112,7 +110,7 @@ def facts(task: Task) -> dict[str, Any]:
         "id": task.ids,
         "rows": len(task.X),
         "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
-        "classes": None if classes is None else _counted(classes, counts),
+        "classes": None if task.y is None else _count(task.y),
         "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
         "columns": task.columns._asdict(),
         "features": task.X.shape[1],
@@ -120,11 +118,10 @@ def facts(task: Task) -> dict[str, Any]:
     }
 
 
-def _counted(classes: Any, counts: Any) -> dict[str, int]:
-    pairs = zip(classes[:MOST_CLASSES], counts[:MOST_CLASSES], strict=True)
-    return {str(label): int(count) for label, count in pairs} | (
-        {"…": int(counts[MOST_CLASSES:].sum())} if len(classes) > MOST_CLASSES else {}
-    )
+def _count(y: Any) -> dict[str, int]:
+    """Return how many rows each class has."""
+    classes, counts = np.unique(y, return_counts=True)
+    return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
 
 
 def _findings(search: KernelSearchCV, model: Pipeline, options: Options) -> dict[str, Any]:
