@@ -7,8 +7,8 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.measure import peak_memory, report, wall_seconds
 from mercer import IdealizedKernel
-from mercer.solvers.differences import Differences
-from mercer.solvers.pair_qp import PairProblem, solve_pair_qp
+from mercer.solvers.idealized.differences import Differences
+from mercer.solvers.idealized.qp import PairProblem, solve_pair_qp
 
 Array = NDArray[np.float64]
 

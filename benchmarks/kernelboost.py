@@ -16,9 +16,9 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import cpu_seconds, peak_memory, report
 from mercer import KernelBoost, KernelSVC
-from mercer.solvers.chunklets import no_chunklets
-from mercer.solvers.constrained_em import run_em, state_problem
-from mercer.solvers.gaussians import Gaussians, Prior
+from mercer.solvers.kernelboost.chunklets import no_chunklets
+from mercer.solvers.kernelboost.em import run_em, state_problem
+from mercer.solvers.kernelboost.gaussians import Gaussians, Prior
 from mercer.svm import PairwiseKernelSVC
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mercer import cli, papers
-from papers.toy import failing_on, interrupted_after, make_figure, make_table
+from papers.harness.toy import failing_on, interrupted_after, make_figure, make_table
 from stand_ins import interruptible
 
 

@@ -154,9 +154,9 @@ def test_every_name_that_stands_for_an_equation_exists():
 
 
 def test_a_name_that_is_not_there_is_found_out():
-    assert exists("solvers.pair_qp.solve_pair_qp")
+    assert exists("solvers.idealized.qp.solve_pair_qp")
     assert exists("IdealizedKernel.gamma_")
-    assert not exists("solvers.pair_qp.solve_pair")
+    assert not exists("solvers.idealized.qp.solve_pair")
     assert not exists("IdealizedKernel.gamma_of_another_paper_")
 
 

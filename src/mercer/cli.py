@@ -55,9 +55,8 @@ def make_app() -> "typer.Typer":
     """Return the application with all its commands."""
     import typer
 
-    from mercer.commands import learn, predict, show, similar
-    from mercer.commands.mistakes import Commands
-    from mercer.papers import command as papers
+    from mercer.commands import learn, papers, predict, show, similar
+    from mercer.commands.errors import Commands
 
     app = typer.Typer(
         name="mercer",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-Index = NDArray[np.intp]
+from mercer._typing import Index
 
 
 class Pairs(NamedTuple):

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 RADIUS = {
     "geometric": 1.0,  # 1 / (1 − ξ)

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import rand_score, roc_curve
 from sklearn.utils import column_or_1d
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 
 def alignment(K1: Any, K2: Any) -> float:

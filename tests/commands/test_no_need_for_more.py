@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer.report.ranking import compare_with_reference
+from mercer.report.sections.ranking import compare_with_reference
 
 NO_NEED, NOT_COMPARED = "there is no need for more", "No other candidate was compared"
 

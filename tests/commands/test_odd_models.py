@@ -16,7 +16,7 @@ import pytest
 
 from commands.tables_at_hand import make_table
 from forgery import repack, unpack
-from mercer.commands.task import MOST_CLASSES
+from mercer.commands.inputs import MOST_CLASSES
 from mercer.persistence import archive
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such pipes and signals")

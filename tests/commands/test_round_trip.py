@@ -19,12 +19,12 @@ import mercer as library
 from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
 from mercer import cli
-from mercer.commands import live
+from mercer.commands import progress
+from mercer.commands.messages import legend, settings_text
 from mercer.commands.model import id_heading
-from mercer.commands.tell import legend, settings_text
 from mercer.persistence import describe
 from mercer.search.candidates import default_candidates
-from mercer.search.pair_search import pair_candidates
+from mercer.search.pair_task import pair_candidates
 from stand_ins import interruptible
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
@@ -363,7 +363,7 @@ def test_the_same_seed_gives_the_same_model(mercer):
 def interrupted_after(n_reports):
     """Return a callback's method that sends Ctrl-C after so many reports."""
     reports = []
-    original = live.Watcher.on_fit_task_end
+    original = progress.Watcher.on_fit_task_end
 
     def on_fit_task_end(self, estimator, context, **more):
         if context.task_name == "candidate":
@@ -376,7 +376,7 @@ def interrupted_after(n_reports):
 
 
 def test_ctrl_c_saves_the_best_so_far_and_the_exit_code_says_so(mercer, monkeypatch):
-    monkeypatch.setattr(live.Watcher, "on_fit_task_end", interrupted_after(2))
+    monkeypatch.setattr(progress.Watcher, "on_fit_task_end", interrupted_after(2))
     result = mercer(*LEARN, "--model", "out.mercer")
     assert result.exit_code == 130
     assert "did not run to its end: you interrupted it" in result.stdout

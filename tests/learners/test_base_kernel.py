@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Kernel
 
-from mercer import memory
+from mercer import limits
 from mercer.kernels import Projected
 from mercer.learners.base_kernel import check_base, evaluate, frame_rows
 
@@ -123,6 +123,6 @@ def test_a_base_that_is_not_positive_semi_definite_is_refused(rng):
 
 
 def test_too_many_rows_are_refused_before_the_work_starts(monkeypatch, rng):
-    monkeypatch.setattr(memory.os, "sysconf", lambda name: 100)  # 10 000 bytes
+    monkeypatch.setattr(limits.os, "sysconf", lambda name: 100)  # 10 000 bytes
     with pytest.raises(MemoryError, match=r"The base kernel of 20 rows needs .* Use fewer rows, or no base"):
         frame_rows(rng.normal(size=(20, 2)), RBF(), 5)

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import IdealizedKernel, KernelSVC, Pairs
-from mercer.solvers.differences import Differences
-from mercer.solvers.pair_qp import PairProblem, solve_pair_qp
+from mercer.solvers.idealized.differences import Differences
+from mercer.solvers.idealized.qp import PairProblem, solve_pair_qp
 from reference import (
     alignment,
     ideal_kernel,

@@ -13,9 +13,9 @@ from mercer import KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture
 from mercer.learners import kernelboost
 from mercer.quality import alignment
-from mercer.solvers.chunklets import chunk_labels
-from mercer.solvers.gaussians import Prior
-from mercer.solvers.mixture_boosting import Weak, boost_mixtures
+from mercer.solvers.kernelboost.boost import Weak, boost_mixtures
+from mercer.solvers.kernelboost.chunklets import chunk_labels
+from mercer.solvers.kernelboost.gaussians import Prior
 from stand_ins import Stop
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])

@@ -10,11 +10,11 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 from sklearn.svm import SVC
 
 from mercer import KernelSVC, Superkernel
-from mercer.functionals import regularized_risk
 from mercer.kernels import Combination, Series
 from mercer.quality import alignment
-from mercer.solvers.dense_svm import balance, best_bias, solve_dense_svm
+from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
 from mercer.superkernels import ARD, Explicit, GaussianHarmonic, Harmonic, PowerSeries, Widths
+from mercer.superkernels.functionals import regularized_risk
 from qcqp import least_risk
 
 LIST = Explicit([RBF(0.3), RBF(1.0), RBF(3.0), DotProduct()], [1.0, 2.0, 0.5, 1.0], normalize=False)

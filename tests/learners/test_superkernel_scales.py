@@ -7,8 +7,8 @@ from sklearn.datasets import make_classification
 from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
 
 from mercer import KernelSVC, Superkernel
-from mercer.functionals import regularized_risk
 from mercer.superkernels import ARD, Explicit, Harmonic, Widths
+from mercer.superkernels.functionals import regularized_risk
 from mercer.superkernels.power_series import one_of_each_bin
 
 

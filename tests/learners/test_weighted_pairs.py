@@ -9,7 +9,7 @@ from mercer import Pairs
 from mercer.learners.base import Knowledge
 from mercer.learners.weighted_pairs import sample_pairs, tabulate
 from mercer.losses import LOSSES
-from mercer.solvers.pair_table import AllPairs, ListedPairs
+from mercer.solvers.boosted.pair_table import AllPairs, ListedPairs
 from reference import signs
 
 UNEQUAL = np.array([2, 0, 1, 1, 2, 2, 2])  # classes of one, two and four rows

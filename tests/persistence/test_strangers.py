@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import mercer
 from forgery import dictionary, forge, node, repack, sequence, text, types, unpack, watching
-from mercer.persistence import ModelFileError, known
+from mercer.persistence import ModelFileError, allowed_types
 from mercer.persistence.archive import SCHEMA, pack
 
 
@@ -231,7 +231,7 @@ DANGEROUS = [
     "sklearn.tree._tree:Tree", "sklearn.neighbors._kd_tree:KDTree", "sklearn.utils:Bunch.fromkeys",
     "sklearn.utils._testing:TempMemmap", "sklearn.datasets._base:load_files", "numpy:load", "numpy:memmap",
     "numpy:fromfile", "numpy:frompyfunc", "numpy:vectorize", "numpy:void", "mercer.cli:main",
-    "mercer.papers.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.base:Parallel",
+    "mercer.papers.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.base:Parallel",
     "mercer.svm.base:partial", "mercer:StumpSVC", "mercer.svm:StumpSVC", "functools:partial",
     "operator:methodcaller", "types:FunctionType", "types:CodeType",
 ]  # fmt: skip
@@ -240,11 +240,15 @@ DANGEROUS = [
 @pytest.mark.parametrize("dangerous", DANGEROUS)
 def test_nothing_dangerous_is_known_in_any_role(dangerous):
     name = tuple(dangerous.split(":"))
-    roles = [known.is_object, known.is_tuple, known.find_function]
+    roles = [allowed_types.is_object, allowed_types.is_tuple, allowed_types.find_function]
     assert not any(role(name) for role in roles)
     assert (
         name
-        not in known.VALUE_TYPES | known.NUMPY_SCALARS | known.DICTIONARIES | known.LOSSES | known.KEY_TYPES
+        not in allowed_types.VALUE_TYPES
+        | allowed_types.NUMPY_SCALARS
+        | allowed_types.DICTIONARIES
+        | allowed_types.LOSSES
+        | allowed_types.KEY_TYPES
     )
 
 
@@ -252,7 +256,7 @@ def test_known_classes_restore_themselves_in_no_way_of_their_own():
     # what skops calls to restore an object are __new__ and __setstate__
     harmless = {"BaseEstimator", "Kernel", "object", "IsotonicRegression"}
     harmless |= {"PassiveAggressiveClassifier", "PassiveAggressiveRegressor"}  # they warn
-    for module, name in known.sklearn_classes():
+    for module, name in allowed_types.sklearn_classes():
         kind = getattr(importlib.import_module(module), name)
         for method in ("__new__", "__setstate__"):
             owner = next((base for base in kind.__mro__ if method in vars(base)), object)
@@ -260,10 +264,10 @@ def test_known_classes_restore_themselves_in_no_way_of_their_own():
 
 
 def test_functions_that_are_known_are_those_of_numbers():
-    assert known.find_function(("numpy", "log1p")) == ("numpy", "log1p")
-    assert known.find_function(("numpy._core.umath", "log1p")) == ("numpy", "log1p")
-    assert known.find_function(("scipy.special._ufuncs", "expit")) == ("scipy.special", "expit")
-    assert {module.split(".")[:2][-1] for module, _ in known.sklearn_functions()} == {
+    assert allowed_types.find_function(("numpy", "log1p")) == ("numpy", "log1p")
+    assert allowed_types.find_function(("numpy._core.umath", "log1p")) == ("numpy", "log1p")
+    assert allowed_types.find_function(("scipy.special._ufuncs", "expit")) == ("scipy.special", "expit")
+    assert {module.split(".")[:2][-1] for module, _ in allowed_types.sklearn_functions()} == {
         "metrics",
         "feature_selection",
     }

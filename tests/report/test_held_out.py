@@ -14,7 +14,7 @@ from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, Stum
 from mercer.kernels import Perceptron, Rescaled, Stump
 from mercer.report import held_out
 from mercer.report.held_out import count_neighbours, hold_out, measure, nearest_rows, split_rows, thin_rows
-from mercer.search.evaluation import Rows
+from mercer.search.label_task import Rows
 
 KINDS = {
     "svc": SVC(gamma=0.1),

@@ -26,9 +26,10 @@ from mercer import (
     StumpSVC,
     Superkernel,
 )
-from mercer.report import leaderboard, page, picture, write_report
+from mercer.report import page, picture, write_report
 from mercer.report.content import duration
-from mercer.report.ranking import compare_with_reference
+from mercer.report.plots import leaderboard
+from mercer.report.sections.ranking import compare_with_reference
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

@@ -16,7 +16,6 @@ from sklearn.svm import SVC
 from mercer import BoostedKernel, KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture, Rescaled, Stump
 from mercer.report import (
-    gram,
     plot_confusion,
     plot_embedding,
     plot_gaussians,
@@ -26,8 +25,9 @@ from mercer.report import (
     plot_rounds,
     staged_errors,
 )
-from mercer.report.embedding import map_rows
-from mercer.report.style import COLOURS, colour_of, marker_of, plain_text
+from mercer.report.plots import gram
+from mercer.report.plots.embedding import map_rows
+from mercer.report.plots.style import COLOURS, colour_of, marker_of, plain_text
 
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

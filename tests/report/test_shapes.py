@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScale
 from mercer import StumpSVC, StumpSVCCV
 from mercer.datasets import twonorm
 from mercer.report import plot_shapes
-from mercer.report.additive_model import AdditiveModel
+from mercer.report.sections.additive_model import AdditiveModel
 from mercer.svm.additive import ShapeFunction
 
 matplotlib.use("Agg")

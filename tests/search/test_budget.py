@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.callback import ProgressBar
 
 from mercer import KernelSearchCV, StumpSVC
-from mercer.search import Candidate, heats
+from mercer.search import Candidate, schedule
 from mercer.search.clock import Clock
-from mercer.search.evaluation import Rows
 from mercer.search.folds import make_folds
+from mercer.search.label_task import Rows
 from mercer.search.race import LabelRace
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from stand_ins import Stop
@@ -113,10 +113,10 @@ def test_the_time_of_a_fold_is_foretold_from_few_rows_and_how_it_grows(journal, 
         for power in (0.0, 1.0, 2.5)
     ]
     folds = make_folds(rows.y, 5, 0)
-    found = heats.pilot(LabelRace(candidates, n), rows, folds[0], Clock(0.0, 1e6))
+    found = schedule.pilot(LabelRace(candidates, n), rows, folds[0], Clock(0.0, 1e6))
     for i, power in enumerate((0.0, 1.0, 2.5)):
         assert_allclose(found[i], 2 * 1e-6 * 2000**power, rtol=1e-9)
-    assert max(len(X) for _, X, _ in journal.fits) == heats.PILOT_ROWS
+    assert max(len(X) for _, X, _ in journal.fits) == schedule.PILOT_ROWS
 
 
 def test_what_a_fold_took_counts_more_than_what_was_foretold(journal):
@@ -135,7 +135,7 @@ def test_where_there_are_not_many_rows_all_are_tried_and_nothing_is_added(journa
     rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
     race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n)
     train, test = np.arange(n - 10), np.arange(n - 10, n)
-    found = heats.pilot(race, rows, (train, test), Clock(0.0, 1e6))
+    found = schedule.pilot(race, rows, (train, test), Clock(0.0, 1e6))
     assert_allclose(found[0], 1e-6 * (n - 10) ** 2.0)
 
 
@@ -191,13 +191,13 @@ def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_
 def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit_and_leaves_time_for_the_winner():
     seconds, growths = {0: 10.0, 1: 40.0}, {0: 1.0, 1: 2.0}
     for limit in (1.0, 5.0, 20.0, 60.0, 100.0):
-        share = heats.affordable_share(seconds, growths, limit, 0.5)
-        allowed = heats.SPENT * (limit - min(40.0, limit / 2))
+        share = schedule.affordable_share(seconds, growths, limit, 0.5)
+        allowed = schedule.SPENT * (limit - min(40.0, limit / 2))
         assert 5.0 * share + 20.0 * share**2 <= allowed
         more = share * 1e3 ** (1 / 60)
         assert share == 1.0 or 5.0 * more + 20.0 * more**2 > allowed
-    assert heats.affordable_share(seconds, growths, 200.0, 0.5) == 1.0
-    assert heats.affordable_share(seconds, growths, 1e-9, 0.5) == 1e-3
+    assert schedule.affordable_share(seconds, growths, 200.0, 0.5) == 1.0
+    assert schedule.affordable_share(seconds, growths, 1e-9, 0.5) == 1e-3
 
 
 def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():

@@ -7,12 +7,12 @@ from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, StumpSVC
 from mercer.search import Candidate
-from mercer.search.attempts import Outcome
-from mercer.search.honest import draw_rows
+from mercer.search.bootstrap import draw_rows
 from mercer.search.leaderboard import as_table, honest_error, rank
 from mercer.search.race import LabelRace
+from mercer.search.task import Outcome
 from search.odd_classifiers import Sign, start_journal, two_blobs
-from search.test_honest import slow_choice, slow_judgement
+from search.test_bootstrap import slow_choice, slow_judgement
 
 N = 100
 HALVES = np.arange(50), np.arange(50, 100)

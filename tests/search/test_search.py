@@ -20,8 +20,8 @@ from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, Stum
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
-from mercer.search.evaluation import Rows
 from mercer.search.folds import make_folds
+from mercer.search.label_task import Rows
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 MOONS = make_moons(80, noise=0.25, random_state=0)

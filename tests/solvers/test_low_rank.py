@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.low_rank import factor_low_rank
+from mercer.solvers.cholesky import factor_low_rank
 from mercer.superkernels import ARD, GaussianHarmonic, Harmonic, PowerSeries
 from mercer.superkernels.power_series import Terms
 

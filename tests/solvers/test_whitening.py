@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.whitening import factor_gram
+from mercer.solvers.cholesky import factor_gram
 
 
 def assert_explains(factor, K, tol=1e-8):

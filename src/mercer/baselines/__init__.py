@@ -1,9 +1,9 @@
 """What the papers compare with and no library keeps."""
 
-from .adaboost import AdaBoostPerceptron, AdaBoostStump
-from .kernel_perceptron import KernelPerceptron
-from .perceptron import PerceptronRCD
-from .rca import RCA
-from .xing import XingMetric
+from mercer.baselines.adaboost import AdaBoostPerceptron, AdaBoostStump
+from mercer.baselines.kernel_perceptron import KernelPerceptron
+from mercer.baselines.perceptron import PerceptronRCD
+from mercer.baselines.rca import RCA
+from mercer.baselines.xing import XingMetric
 
 __all__ = ["RCA", "AdaBoostPerceptron", "AdaBoostStump", "KernelPerceptron", "PerceptronRCD", "XingMetric"]

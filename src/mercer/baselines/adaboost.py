@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_scalar
 
-from .binary import BinaryClassifier
-from .perceptron import Hyperplane, PerceptronLearner
-from .stump import TIE, Stump, StumpLearner
+from mercer._typing import Array
+from mercer.baselines.binary import BinaryClassifier
+from mercer.baselines.perceptron import Hyperplane, PerceptronLearner
+from mercer.baselines.stump import TIE, Stump, StumpLearner
 
-Array = NDArray[np.float64]
 Hypothesis = Stump | Hyperplane
 BaseLearner = Callable[[Array], Hypothesis]
 

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):

@@ -13,9 +13,8 @@ from sklearn.utils import Tags, assert_all_finite, check_scalar, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.memory import check_gram_fits
-
-Array = NDArray[np.float64]
+from mercer._typing import Array
+from mercer.limits import check_gram_fits
 
 _BLOCK = 2**24  # entries of the largest matrix that a prediction makes at a time: 128 MiB
 

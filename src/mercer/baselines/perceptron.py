@@ -5,13 +5,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state, check_scalar
 
-from .binary import BinaryClassifier
-from .stump import TIE
-
-Array = NDArray[np.float64]
+from mercer._typing import Array
+from mercer.baselines.binary import BinaryClassifier
+from mercer.baselines.stump import TIE
 
 
 class Hyperplane(NamedTuple):

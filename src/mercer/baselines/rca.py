@@ -3,16 +3,13 @@
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.callback import CallbackContext
 
+from mercer._typing import Array, Index
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 RANK_TOL = 1e-10  # of the largest singular value or eigenvalue: less is a rounding error
 

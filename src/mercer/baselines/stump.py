@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 TIE = 1e-12
 """Errors as near as this count as equal: the order in which weights are summed must not decide."""

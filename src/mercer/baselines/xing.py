@@ -4,22 +4,18 @@ import warnings
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer._typing import Array
+from mercer.baselines.rca import RANK_TOL, check_ridge, standardizing_directions
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
-
-from .rca import RANK_TOL, check_ridge, standardizing_directions
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @final

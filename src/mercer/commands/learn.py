@@ -14,8 +14,12 @@ import joblib
 import typer
 from rich.console import Console
 
-from mercer.commands.files import check_outputs
-from mercer.commands.learning import (
+from mercer.commands.errors import INTERRUPTED, WrongRequestError
+from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_task
+from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
+from mercer.commands.outputs import check_outputs
+from mercer.commands.progress import Watcher
+from mercer.commands.search_run import (
     Learned,
     Options,
     candidates_by_name,
@@ -23,11 +27,7 @@ from mercer.commands.learning import (
     facts,
     learn_task,
 )
-from mercer.commands.live import Watcher
-from mercer.commands.mistakes import INTERRUPTED, WrongRequestError
-from mercer.commands.task import EMBEDDED, Request, Task, check_request, read_task
-from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, legend, say
-from mercer.commands.warming import warm_up
+from mercer.commands.warm_up import warm_up
 from mercer.persistence import save
 
 EXAMPLES = """For example:

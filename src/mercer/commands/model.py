@@ -9,8 +9,8 @@ import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from mercer.commands.learning import MADE_BY
-from mercer.commands.mistakes import WrongRequestError
+from mercer.commands.errors import WrongRequestError
+from mercer.commands.search_run import MADE_BY
 from mercer.persistence import Description, ModelFileError, describe, load
 from mercer.tables import Columns, prepare, read_table
 from mercer.tables.encoding import check_no_others, columns_of

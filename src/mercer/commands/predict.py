@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import typer
 
-from mercer.commands.files import check_outputs, write_text
-from mercer.commands.learning import as_json as to_json
-from mercer.commands.mistakes import WrongRequestError
+from mercer.commands.errors import WrongRequestError
 from mercer.commands.model import Model, id_heading, load_model, read_rows
+from mercer.commands.outputs import check_outputs, write_text
+from mercer.commands.search_run import as_json as to_json
 
 ROLES = ("row", "prediction", "decision")  # what the other columns are called
 EXAMPLES = """For example:

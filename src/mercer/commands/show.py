@@ -8,11 +8,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mercer.commands.learning import MADE_BY
-from mercer.commands.learning import as_json as to_json
-from mercer.commands.mistakes import one_line
+from mercer.commands.errors import one_line
+from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.model import blaming_the_notes, describe_file
-from mercer.commands.tell import data_sentences, finding_sentences, leaderboard_table, legend, say
+from mercer.commands.search_run import MADE_BY
+from mercer.commands.search_run import as_json as to_json
 from mercer.persistence import Description
 
 EXAMPLES = """For example:

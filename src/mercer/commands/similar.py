@@ -10,11 +10,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mercer.commands.kernels import distances
-from mercer.commands.learning import as_json as to_json
-from mercer.commands.mistakes import WrongRequestError, one_line
+from mercer.commands.distances import distances
+from mercer.commands.errors import WrongRequestError, one_line
+from mercer.commands.messages import say
 from mercer.commands.model import Model, id_heading, load_model, read_rows
-from mercer.commands.tell import say
+from mercer.commands.search_run import as_json as to_json
 from mercer.tables import TableError, find_ids
 from mercer.tables.errors import listed, quote
 from mercer.tables.pair_file import find_row

@@ -1,10 +1,10 @@
 """The papers' data: synthetic problems, and real sets from a folder, scikit-learn or OpenML."""
 
-from .breiman import PROBLEMS, log_ratio, ringnorm, threenorm, twonorm
-from .crammer import slanted
-from .hertz import hooked, hooked_log_ratio
-from .kwok import one_relevant
-from .real import Dataset, load, names
+from mercer.datasets.breiman import PROBLEMS, log_ratio, ringnorm, threenorm, twonorm
+from mercer.datasets.crammer import slanted
+from mercer.datasets.hertz import hooked, hooked_log_ratio
+from mercer.datasets.kwok import one_relevant
+from mercer.datasets.real import Dataset, load, names
 
 __all__ = [
     "PROBLEMS",

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from mercer._typing import Array, Labels
+
 RandomState = int | np.random.RandomState | None
 
 

@@ -1,11 +1,10 @@
 """The synthetic problem of [CKS02, Section 4]: two informative features among a hundred."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from mercer._typing import Array, Labels
+
 RandomState = int | np.random.RandomState | None
 
 N_FEATURES = 100

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from mercer._typing import Array, Labels
+
 RandomState = int | np.random.RandomState | None
 
 MEANS = np.array([[-1.4, 1.5], [1.1, -0.2]])  # of the bar and the hook of class +1

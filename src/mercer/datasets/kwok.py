@@ -1,11 +1,10 @@
 """The toy problem of [KT03, Section 4]: one relevant feature among eleven."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from mercer._typing import Array, Labels
+
 RandomState = int | np.random.RandomState | None
 
 MEAN = 3.0  # of the relevant feature in class +1; its negative in class −1

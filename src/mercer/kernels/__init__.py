@@ -1,13 +1,13 @@
 """Kernels: what a learner fills in, and what every tool that takes a kernel can use."""
 
-from .base import FeatureKernel, Kernel
-from .combination import Combination
-from .distance import Perceptron, Stump
-from .ensemble import PerceptronEnsemble, StumpEnsemble
-from .mixture import Mixture
-from .projected import Projected
-from .rescaled import Rescaled
-from .series import Series
+from mercer.kernels.base import FeatureKernel, Kernel
+from mercer.kernels.combination import Combination
+from mercer.kernels.distance import Perceptron, Stump
+from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble
+from mercer.kernels.mixture import Mixture
+from mercer.kernels.projected import Projected
+from mercer.kernels.rescaled import Rescaled
+from mercer.kernels.series import Series
 
 __all__ = [
     "Combination",

@@ -4,11 +4,10 @@ from abc import abstractmethod
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils.validation import check_array
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 
 class Kernel(sk_kernels.Kernel):

@@ -6,7 +6,8 @@ from typing import Any, final
 import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
-from .base import Array, Kernel
+from mercer._typing import Array
+from mercer.kernels.base import Kernel
 
 BLOCK = 2**20  # entries of the matrices that are computed at a time
 

@@ -26,8 +26,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
 
-from .base import Array, FeatureKernel, Kernel, as_rows
-from .ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
+from mercer._typing import Array
+from mercer.kernels.base import FeatureKernel, Kernel, as_rows
+from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
 
 
 class DistanceKernel(Kernel):

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from .base import Array, FeatureKernel, as_rows
+from mercer._typing import Array
+from mercer.kernels.base import FeatureKernel, as_rows
 
 
 @final

@@ -5,7 +5,8 @@ from typing import Any, final
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .base import Array, FeatureKernel, as_rows
+from mercer._typing import Array
+from mercer.kernels.base import FeatureKernel, as_rows
 
 _BLOCK = 2**20  # numbers that are made at a time: 8 MiB
 

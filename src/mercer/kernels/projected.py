@@ -4,7 +4,8 @@ from typing import Any, final
 
 from sklearn.gaussian_process import kernels as sk_kernels
 
-from .base import Array, FeatureKernel, as_rows
+from mercer._typing import Array
+from mercer.kernels.base import FeatureKernel, as_rows
 
 
 @final

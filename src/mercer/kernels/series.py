@@ -5,9 +5,9 @@ from typing import Any, final
 import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
+from mercer._typing import Array
+from mercer.kernels.base import Kernel
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms
-
-from .base import Array, Kernel
 
 LARGEST = 700.0  # of much more, an exponential is infinite
 

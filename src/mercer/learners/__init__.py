@@ -1,8 +1,8 @@
 """Learners: estimators that find the kernel that the data need."""
 
-from .boosted import BoostedKernel
-from .idealized import IdealizedKernel
-from .kernelboost import KernelBoost
-from .superkernel import Superkernel
+from mercer.learners.boosted import BoostedKernel
+from mercer.learners.idealized import IdealizedKernel
+from mercer.learners.kernelboost import KernelBoost
+from mercer.learners.superkernel import Superkernel
 
 __all__ = ["BoostedKernel", "IdealizedKernel", "KernelBoost", "Superkernel"]

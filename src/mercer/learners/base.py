@@ -12,9 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.pairs import Pairs
-
-Array = NDArray[np.float64]
 
 
 class Knowledge(NamedTuple):

@@ -4,15 +4,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import svd
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
-from mercer.memory import check_memory
-from mercer.solvers.whitening import factor_gram
-
-Array = NDArray[np.float64]
+from mercer._typing import Array
+from mercer.limits import check_memory
+from mercer.solvers.cholesky import factor_gram
 
 
 def check_base(base: Any) -> None:

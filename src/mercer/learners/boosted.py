@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import orth
 from sklearn.base import clone
 from sklearn.callback import CallbackContext
@@ -14,18 +13,17 @@ from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._typing import Array
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.base_kernel import check_base, evaluate
 from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
+from mercer.limits import check_memory
 from mercer.losses import LOSSES
-from mercer.memory import check_memory
 from mercer.parameters import check_count, check_option
-from mercer.solvers.eigen import Coordinates, Expansions, Space
-from mercer.solvers.kernel_boosting import Round, boost_kernel
-from mercer.solvers.whitening import factor_gram
-
-Array = NDArray[np.float64]
+from mercer.solvers.boosted.boost import Round, boost_kernel
+from mercer.solvers.boosted.directions import Coordinates, Expansions, Space
+from mercer.solvers.cholesky import factor_gram
 
 CELLS_A_PAIR = 10  # numbers that a listed pair takes, with what is made of it for a moment
 

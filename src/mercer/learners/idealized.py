@@ -5,22 +5,20 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import check_random_state
 
+from mercer._typing import Array
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.base_kernel import Frame, check_base, frame_rows
 from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs, distances
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.solvers.differences import Differences
-from mercer.solvers.pair_qp import PairProblem, PairSolution, solve_pair_qp
-
-Array = NDArray[np.float64]
+from mercer.solvers.idealized.differences import Differences
+from mercer.solvers.idealized.qp import PairProblem, PairSolution, solve_pair_qp
 
 
 class IdealizedKernel(KernelLearner):

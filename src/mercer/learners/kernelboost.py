@@ -5,23 +5,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.kernels import Mixture
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.standardized import Standardized, standardize_rows
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.quality import alignment, ideal_kernel
-from mercer.solvers.chunklets import Chunklets, chunk_labels, chunk_pairs, color_greedily
-from mercer.solvers.gaussians import KINDS, Prior
-from mercer.solvers.mixture_boosting import Round, Weak, boost_mixtures
-
-Array = NDArray[np.float64]
+from mercer.solvers.kernelboost.boost import Round, Weak, boost_mixtures
+from mercer.solvers.kernelboost.chunklets import Chunklets, chunk_labels, chunk_pairs, color_greedily
+from mercer.solvers.kernelboost.gaussians import KINDS, Prior
 
 
 class KernelBoost(KernelLearner):

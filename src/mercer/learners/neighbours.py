@@ -10,10 +10,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
+from mercer._typing import Array, Index
 from mercer.pairs import Pairs
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 PAIRS_FOR_MEDIAN = 10**6  # the median distance of more pairs than that is taken from a sample
 CELLS_AT_A_TIME = 2**22

@@ -3,14 +3,10 @@
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mercer._typing import Array
 from mercer.kernels import Kernel
-from mercer.memory import check_gram_fits
-from mercer.solvers.whitening import Factor, factor_gram
-
-Array = NDArray[np.float64]
+from mercer.limits import check_gram_fits
+from mercer.solvers.cholesky import Factor, factor_gram
 
 
 class Span:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 CONSTANT = 1e-12  # a spread of less than this share of the column's size is rounding
 

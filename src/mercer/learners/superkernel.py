@@ -5,30 +5,28 @@ from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.learners.base import KernelLearner, Knowledge
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.learners.span import Span
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.solvers.alternation import alternate
-from mercer.solvers.cutting_planes import Penalty, Planes
-from mercer.solvers.kernel_alignment import (
+from mercer.solvers.superkernel.alignment import (
     LeastSquares,
     compare_with_labels,
     compare_with_pairs,
     minimize_distance,
 )
-from mercer.solvers.kernel_posterior import minimize_posterior
-from mercer.solvers.kernel_risk import minimize_risk
+from mercer.solvers.superkernel.alternation import alternate
+from mercer.solvers.superkernel.cutting_planes import Penalty, Planes
+from mercer.solvers.superkernel.posterior import minimize_posterior
+from mercer.solvers.superkernel.risk import minimize_risk
 from mercer.superkernels import Expansion, PairKernel, Widths
-
-Array = NDArray[np.float64]
 
 NOISE = 1.0  # ε of the posterior, in the units of the logit
 

@@ -8,15 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from mercer._typing import Array, Index
 from mercer.learners.base import Knowledge
 from mercer.losses import Loss
 from mercer.pairs import Pairs
-from mercer.solvers.pair_table import AllPairs, Balance, ListedPairs, PairTable
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from mercer.solvers.boosted.pair_table import AllPairs, Balance, ListedPairs, PairTable
 
 
 class Kind(NamedTuple):

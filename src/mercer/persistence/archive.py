@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.persistence.errors import ModelFileError
 
 NOTES, SCHEMA = "mercer.json", "schema.json"

@@ -13,7 +13,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from mercer.persistence import archive as archives
 from mercer.persistence.errors import ModelFileError, blaming_the_file
 from mercer.persistence.libsvm import check_libsvm
-from mercer.persistence.notes import Description, name_of, read_notes, warn_of_other_versions, write_notes
+from mercer.persistence.metadata import Description, name_of, read_notes, warn_of_other_versions, write_notes
 from mercer.persistence.schema import rebuild
 
 

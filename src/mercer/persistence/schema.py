@@ -11,8 +11,8 @@ import json
 from typing import Any, NamedTuple
 
 from mercer.persistence.errors import ModelFileError, UnknownTypeError
-from mercer.persistence.nodes import COPIERS, Node, children, of
 from mercer.persistence.npy import ArrayForm, read_form
+from mercer.persistence.schema_nodes import COPIERS, Node, children, of
 
 PROTOCOL = 2  # of skops: what the loaders mean
 DEEPEST = 120  # nodes within nodes; skops takes up to six of Python's thousand stack frames for each

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer.pairs import Pairs
-from mercer.search.evaluation import Rows
-
-from .held_out import HeldOut
-from .picture import Picture
+from mercer.report.held_out import HeldOut
+from mercer.report.picture import Picture
+from mercer.search.label_task import Rows
 
 
 class Table(NamedTuple):

@@ -10,14 +10,12 @@ from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.quality import alignment, ideal_kernel
 from mercer.search.candidates import Candidate, kernel_of
-from mercer.search.evaluation import Rows, refit
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from mercer.search.label_task import Rows, refit
 
 HELD_OUT = 0.3  # of the rows of each class
 MOST_ROWS = 2500  # that are looked at, learned from and held out together

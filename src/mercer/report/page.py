@@ -14,14 +14,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.pairs import Pairs
 from mercer.persistence.archive import replace_file
-from mercer.search.evaluation import Rows
-
-from .before_after import show_confusion, show_grams, show_maps, show_neighbours
-from .content import Omitted, Section, Subject, Table, describe_settings
-from .held_out import HeldOut, hold_out
-from .inside import show_gaussians, show_pair_map, show_pairs, show_rounds, show_shapes
-from .kernel_words import describe_kernel
-from .ranking import rank_candidates, summarize, winning_kernel
+from mercer.report.content import Omitted, Section, Subject, Table, describe_settings
+from mercer.report.held_out import HeldOut, hold_out
+from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
+from mercer.report.sections.model import show_gaussians, show_pair_map, show_pairs, show_rounds, show_shapes
+from mercer.report.sections.ranking import rank_candidates, summarize, winning_kernel
+from mercer.search.kernel_words import describe_kernel
+from mercer.search.label_task import Rows
 
 Makers = Mapping[Callable[[Subject], Section], str]
 

@@ -41,7 +41,7 @@ def default_candidates(
     """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
 
     First those that are good on most data (of rows without labels only KernelBoost makes much), see
-    `mercer.search.choice`; the order and what is left out
+    `mercer.search.selection_rule`; the order and what is left out
     of the learners' full strength for the sake of time were settled on the sets of [LL05], with other splits
     than those of the published comparison.
     """

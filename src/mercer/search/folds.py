@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-Index = NDArray[np.intp]
+from mercer._typing import Index
 
 
 def make_folds(y: NDArray[Any], n_folds: int, seed: int) -> list[tuple[Index, Index]]:

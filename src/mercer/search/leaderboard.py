@@ -3,17 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mercer.search.choice import choose
-from mercer.search.honest import draw_rows, judge_choice, standard_error
+from mercer._typing import Array
+from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
 from mercer.search.pair_race import PairRace
 from mercer.search.race import LabelRace
+from mercer.search.selection_rule import choose
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = NDArray[np.float64]
 
 
 def rank(race: LabelRace, reference: int | None, seed: int) -> list[dict[str, Any]]:

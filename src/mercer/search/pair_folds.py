@@ -2,14 +2,11 @@
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.pairs import Pairs
-
-Index = NDArray[np.intp]
 
 ENOUGH = 20  # pairs of either kind to be judged on, in all
 

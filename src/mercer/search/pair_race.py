@@ -2,16 +2,12 @@
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from mercer._typing import Array, Flags, Index
 from mercer.pairs import Pairs
 from mercer.quality import pair_auc
 from mercer.search.candidates import Candidate
 from mercer.search.race import Race
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Truth = NDArray[np.bool_]
 
 N_DRAWS = 100
 
@@ -21,7 +17,7 @@ class PairRace(Race):
 
     def __init__(self, candidates: list[Candidate], tests: list[Pairs]) -> None:
         super().__init__(candidates)
-        self.truths: list[Truth] = [
+        self.truths: list[Flags] = [
             np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for test in tests
         ]
         self.similarities: list[list[Array]] = [[] for _ in self.entries]
@@ -69,5 +65,5 @@ class PairRace(Race):
         return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
 
 
-def _has_both(truth: Truth) -> bool:
+def _has_both(truth: Flags) -> bool:
     return bool(truth.any() and not truth.all())

@@ -4,15 +4,12 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from mercer.search.attempts import Outcome
+from mercer._typing import Array, Index
 from mercer.search.candidates import Candidate
-from mercer.search.choice import Rule, choose, find_nearby
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from mercer.search.selection_rule import Rule, choose, find_nearby
+from mercer.search.task import Outcome
 
 HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `honest`
 

@@ -17,7 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.kernels import Rescaled
+from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
 from mercer.search.candidates import (
@@ -30,13 +32,12 @@ from mercer.search.candidates import (
     pick,
 )
 from mercer.search.clock import Clock
-from mercer.search.evaluation import Rows, refit
 from mercer.search.folds import make_folds
-from mercer.search.heats import run_race
+from mercer.search.label_task import Rows, refit
 from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
 from mercer.search.pair_folds import split_pairs
 from mercer.search.pair_race import PairRace
-from mercer.search.pair_search import (
+from mercer.search.pair_task import (
     MOST_OTHERS,
     PLAIN,
     PairRows,
@@ -46,12 +47,11 @@ from mercer.search.pair_search import (
     with_setting,
 )
 from mercer.search.race import LabelRace, Race
-from mercer.threads import one_thread
+from mercer.search.schedule import run_race
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[np.float64]
 
 ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
 

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-Array = NDArray[np.float64]
+from mercer._typing import Array
 
 
 class LinearSVM(NamedTuple):

@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mercer._typing import Array
 from mercer.kernels import Kernel
-from mercer.solvers.grams import Grams
-
-Array = NDArray[np.float64]
+from mercer.solvers.superkernel.grams.dense import Grams
 
 HELD = 2**28  # entries of Gram matrices that are held in memory: 2 GB; of more, each is computed anew
 

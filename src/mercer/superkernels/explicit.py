@@ -10,16 +10,16 @@ from scipy.linalg import eigvalsh
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
+from mercer._typing import Array
 from mercer.kernels import Combination
 from mercer.kernels.combination import is_rbf, restrict, shape_of, squared_distances
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.parameters import check_option
-from mercer.solvers.factored_grams import FactoredGrams
-from mercer.solvers.grams import ComputedGrams, Grams, HeldGrams, JointGrams
-from mercer.solvers.low_rank import factor_low_rank
-from mercer.solvers.power_grams import PowerGrams
-
-from .base import HELD, Array, Expansion, PairKernel, as_pairs, values_of_pairs
+from mercer.solvers.cholesky import factor_low_rank
+from mercer.solvers.superkernel.grams.dense import ComputedGrams, Grams, HeldGrams, JointGrams
+from mercer.solvers.superkernel.grams.factored import FactoredGrams
+from mercer.solvers.superkernel.grams.power import PowerGrams
+from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
 
 Columns = tuple[int, ...] | None
 

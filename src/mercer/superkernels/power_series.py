@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
+from mercer._typing import Array
 from mercer.kernels import Series
 from mercer.kernels.combination import is_rbf, shape_of, squared_distances
 from mercer.kernels.series import check_inside
 from mercer.parameters import check_option, check_positive
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, evaluate_series
-from mercer.solvers.grams import ComputedGrams, Grams, HeldGrams, SeriesGrams
-from mercer.solvers.low_rank import factor_low_rank
-
-from .base import HELD, Array, Expansion, PairKernel, as_pairs, values_of_pairs
+from mercer.solvers.cholesky import factor_low_rank
+from mercer.solvers.superkernel.grams.dense import ComputedGrams, Grams, HeldGrams, SeriesGrams
+from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
 
 N_BINS = 4096  # of values of the base kernel; a pair of each may be chosen
 N_ROWS = 150  # at most, whose pairs may be chosen where a pair is more than one number

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.metrics import euclidean_distances
 
-from .base import Array, Expansion, PairKernel
-from .explicit import Columns, Explicit
+from mercer._typing import Array
+from mercer.superkernels.base import Expansion, PairKernel
+from mercer.superkernels.explicit import Columns, Explicit
 
 SOME_ROWS = 1000  # of which the median distance is taken
 

@@ -8,11 +8,16 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from mercer.solvers.columns import CodedColumns, bin_columns, choose_knots, code_columns, select_rows
-from mercer.solvers.svm_dual import SVMSolution, solve_path, solve_svm
+from mercer._typing import Array
+from mercer.solvers.stump_svm.columns import (
+    CodedColumns,
+    bin_columns,
+    choose_knots,
+    code_columns,
+    select_rows,
+)
+from mercer.solvers.stump_svm.svm_dual import SVMSolution, solve_path, solve_svm
 from mercer.svm.base import Fit
-
-Array = NDArray[np.float64]
 
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 FEW_VALUES = 2000  # up to so many values of a feature, all of them become knots

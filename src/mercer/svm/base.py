@@ -17,10 +17,10 @@ from sklearn.utils import check_random_state, check_scalar, compute_sample_weigh
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.parameters import check_option, check_positive
 from mercer.svm.multiclass import TwoClassProblem, choose_classes, combine_decisions, split_problems
 
-Array = NDArray[np.float64]
 Progress = Callable[[int], Any]
 
 

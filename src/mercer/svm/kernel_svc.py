@@ -15,12 +15,11 @@ from sklearn.utils import check_scalar, compute_sample_weight, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.kernels import FeatureKernel
-from mercer.memory import check_gram_fits
+from mercer.limits import check_gram_fits
 from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.svm.multiclass import TwoClassProblem, combine_decisions, split_problems
-
-Array = NDArray[np.float64]
 
 _BLOCK = 2**24  # entries of the largest matrix that a prediction makes at a time: 128 MiB
 

@@ -8,10 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._typing import Array
 from mercer.svm.kernel_svc import KernelSVC
 from mercer.svm.multiclass import choose_classes, combine_decisions, split_problems
-
-Array = NDArray[np.float64]
 
 
 class PairwiseKernelSVC(ClassifierMixin, BaseEstimator):

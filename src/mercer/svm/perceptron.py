@@ -6,22 +6,21 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
+from mercer._typing import Array
 from mercer.kernels.distance import inverse_mean_cosine
-from mercer.memory import check_gram_fits
+from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
-from mercer.solvers.proximal import measure_violation
+from mercer.solvers.stump_svm.proximal import measure_violation
 from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
 from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
 from mercer.svm.selection import SelectedCSVC
-
-Array = NDArray[np.float64]
 
 EXACT_ROWS = 3000  # "auto" is exact up to so many rows: the Gram matrix is 72 MB
 POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did

@@ -11,10 +11,9 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
+from mercer._typing import Array
 from mercer.svm.base import DualSVC, Fit, Training, run_in_threads
 from mercer.svm.multiclass import choose_classes, combine_decisions, split_problems
-
-Array = NDArray[np.float64]
 
 
 def make_grid(Cs: int | ArrayLike) -> Array:

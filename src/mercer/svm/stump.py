@@ -4,16 +4,14 @@ from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._typing import Array
 from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
 from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
 from mercer.svm.selection import SelectedCSVC
-
-Array = NDArray[np.float64]
 
 
 class StumpMachine(DualSVC):
@@ -49,7 +47,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
               \min_{g, b} \tfrac14 \sum_d \int g_d'(t)^2 dt + \sum_i C_i \max(0, 1 - y_i f(x_i)),
 
     with piecewise linear :math:`g_d` (`shape_functions_`) that are constant beyond the data. The solver
-    (`mercer.solvers.svm_dual`) uses this: no Gram matrix (but distances among at most 1000 rows), O(n D)
+    (`stump_svm.svm_dual`) uses this: no Gram matrix (but distances among at most 1000 rows), O(n D)
     memory, O(n D) for each product with the kernel. LIBSVM on the Gram matrix finds the same classifier, at
     O(n²).
 
@@ -65,7 +63,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
     tol : float, default=1e-3
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`.
     max_iter : int or None, default=None
-        The most steps of the solver (`mercer.solvers.svm_dual.solve_svm`); None is 1000.
+        The most steps of the solver (`mercer.solvers.stump_svm.svm_dual.solve_svm`); None is 1000.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the rows of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"

@@ -7,7 +7,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from mercer.memory import check_memory
+from mercer.limits import check_memory
 from mercer.tables.columns import MANY_VALUES, Columns, as_numbers, check_size
 from mercer.tables.errors import TableError, listed, quote
 

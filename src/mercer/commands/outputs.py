@@ -1,0 +1,47 @@
+"""Files that commands write: checked before the work, written whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from mercer.commands.errors import WrongRequestError
+from mercer.persistence.archive import is_stream, replace_file
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse paths that cannot be written to, or that are those of the data or of each other."""
+    taken = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        _check_output(path)
+        if is_stream(path):  # nothing of it is overwritten
+            continue
+        if path.resolve() in taken:
+            raise WrongRequestError(f"{path} is named twice, and would be overwritten: name another file.")
+        taken.add(path.resolve())
+
+
+def _check_output(path: Path) -> None:
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise WrongRequestError(f"{path} is a folder: name a file to write to.")
+    if is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise WrongRequestError(f"Nothing can be written to {path}: name another file.")
+        return
+    if not folder.is_dir():
+        raise WrongRequestError(f"There is no folder {folder} to write {path.name} into: make it first.")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise WrongRequestError(
+            f"Nothing can be written into {folder} ({error.strerror}): name another folder."
+        ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file aside, then give it its name; write to pipes and devices as they are."""
+    replace_file(path, text.encode("utf-8"))

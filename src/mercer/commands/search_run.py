@@ -1,0 +1,157 @@
+"""The search for a kernel on a task, the model that comes of it, and what is to be said of both."""
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from mercer.commands.distances import kernel_of_model
+from mercer.commands.errors import WrongRequestError
+from mercer.commands.inputs import Task
+from mercer.report.content import plain_note
+from mercer.search import KernelSearchCV, default_candidates
+from mercer.search.kernel_words import describe_kernel
+from mercer.search.pair_task import pair_candidates
+from mercer.search.words import listed_candidates
+
+MADE_BY = "mercer learn"
+SEARCHING = 0.85  # of the time that a user gives; reading, the report and the rest take some
+
+
+class Options(NamedTuple):
+    """How to search."""
+
+    candidates: tuple[str, ...] = ()
+    budget: float = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+
+
+class Learned(NamedTuple):
+    """What a search has found."""
+
+    search: KernelSearchCV
+    model: Pipeline  # from a prepared table to classes, or to features
+    about: dict[str, Any]  # all that is said of it, as JSON
+
+
+def check_options(options: Options, *, from_pairs: bool) -> None:
+    """Refuse options that make no sense, before anything is read."""
+    if not (options.budget > 0 and math.isfinite(options.budget)):
+        raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
+    known = list(candidates_by_name(from_pairs=from_pairs))
+    unknown = [name for name in options.candidates if name not in known]
+    if unknown:
+        raise WrongRequestError(
+            f"There is no candidate {unknown[0]!r} for --candidates; there are: {', '.join(known)}."
+        )
+
+
+def candidates_by_name(
+    *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0, unlabelled: bool = False
+) -> dict[str, Any]:
+    """Return what can be searched among, as `KernelSearchCV` takes it."""
+    if from_pairs:
+        return {one.name: one for one in pair_candidates(seed)}
+    found = default_candidates(n_rows, n_features, seed, unlabelled=unlabelled)
+    return {one.name: one for one in found}
+
+
+def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> Learned:
+    """Search, and put the table's encoder before the winner.
+
+    Parameters
+    ----------
+    task : Task
+        What there is to learn from.
+    options : Options
+        How to search.
+    callbacks : sequence
+        What is told of the progress.
+    """
+    start = time.monotonic()
+    chosen = None
+    if options.candidates:
+        n_rows, n_features = task.X.shape
+        found = candidates_by_name(
+            from_pairs=task.pairs is not None,
+            n_rows=n_rows,
+            n_features=n_features,
+            seed=options.seed,
+            unlabelled=task.unlabelled is not None,
+        )
+        chosen = {name: found[name] for name in options.candidates}
+    search = KernelSearchCV(
+        chosen, budget=SEARCHING * options.budget, n_jobs=options.n_jobs, random_state=options.seed
+    ).set_callbacks(*callbacks)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
+            search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
+    except ValueError as error:
+        reason = plain_note(str(error)).rstrip(".")
+        raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
+    model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
+    listed = listed_candidates(search, unlabelled=task.unlabelled is not None)
+    about = {**facts(task), **_findings(search, model, options), "candidates": listed}
+    return Learned(search, model, as_json({**about, "seconds": time.monotonic() - start}))
+
+
+def facts(task: Task) -> dict[str, Any]:
+    """Return what the data are, and what was done to them."""
+    return {
+        "made_by": MADE_BY,
+        "data": task.source,
+        "target": task.target,
+        "id": task.ids,
+        "rows": len(task.X),
+        "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
+        "classes": None if task.y is None else _count(task.y),
+        "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
+        "columns": task.columns._asdict(),
+        "features": task.X.shape[1],
+        "missing_cells": task.n_missing,
+    }
+
+
+def _count(y: Any) -> dict[str, int]:
+    """Return how many rows each class has."""
+    classes, counts = np.unique(y, return_counts=True)
+    return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
+
+
+def _findings(search: KernelSearchCV, model: Pipeline, options: Options) -> dict[str, Any]:
+    """Return what the search has found."""
+    is_pairs = hasattr(search, "auc_")
+    honest = {"auc": search.auc_} if is_pairs else {"error": search.error_}
+    return {
+        "winner": search.best_name_,
+        "settings": dict(search.best_settings_),
+        "kernel": describe_kernel(kernel_of_model(model)),
+        **honest,
+        "std_error": search.std_error_,
+        "rows_used": search.rows_used_,
+        "leaderboard": search.ranking_,
+        "stopped": search.stopped_,
+        "budget": options.budget,
+        "seed": options.seed,
+    }
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy's numbers as plain ones, what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_json(part) for part in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value if value is None else str(value)

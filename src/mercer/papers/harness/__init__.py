@@ -1,0 +1,1 @@
+"""What runs, stores, compares and shows the tables of the papers."""

@@ -1,0 +1,159 @@
+"""What a paper's table and figure are: values that say how each number is made, and what was published."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.papers.harness.store import Result
+
+Number = tuple[float, float | None]  # a published value and, where the paper gives one, its standard error
+
+
+class Split(NamedTuple):
+    """The rows that a method learns from, and those that it is judged on."""
+
+    X_train: NDArray[np.float64]
+    y_train: NDArray[Any]
+    X_test: NDArray[np.float64]
+    y_test: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One computation that fills in one or more columns of a table.
+
+    Parameters
+    ----------
+    name : str
+        How it is called, on the command line too.
+    columns : tuple of str
+        The columns that it fills in: boosting, for one, gives an error after 100 rounds and after 1000.
+    score : callable
+        ``score(split, seed)`` returns a value for each column, in their order. It must be importable
+        (a function of a module), because it runs in another process.
+    protocol : str
+        How it is fitted, in words. Results that were stored under other words are not used again.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    score: Callable[[Any, int], Sequence[float]]
+    protocol: str
+
+
+def _say_nothing(results: Sequence[Result]) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a table's results: ``draw(results, path)`` makes a PNG file of those that there are."""
+
+    name: str
+    title: str
+    draw: Callable[[Sequence[Result], Path], None]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table, and how to make it again.
+
+    Parameters
+    ----------
+    key, title : str
+        How it is called on the command line, and what it shows.
+    experiment : str
+        Tables of the same experiment share splits, seeds and stored results.
+    quantity : str
+        What the numbers are.
+    rows : tuple of str
+        The data sets; those without a published number run only when they are asked for, unless the paper
+        gives no number at all.
+    methods : tuple of Method
+        What fills in the columns.
+    published : mapping
+        ``published[row, column]`` is (value, standard error or None).
+    repeats : int
+        How many repeats the paper averages over.
+    draw : callable
+        ``draw(row, seed)`` returns the data of one repeat, usually a `Split`; all methods see the same.
+    protocol : str
+        How the data are drawn, in words; it belongs to the stored results as `Method.protocol` does.
+    needs : mapping
+        The stored data set that a row needs; rows that are generated are not in it.
+    better : {"lower", "higher"}
+        Which way is better.
+    summarize : callable
+        ``summarize(results)`` returns sentences to say below the table, on what its lines do not show.
+    pictures : tuple of Picture
+        What is drawn when the table is done.
+    """
+
+    key: str
+    title: str
+    experiment: str
+    quantity: str
+    rows: tuple[str, ...]
+    methods: tuple[Method, ...]
+    published: Mapping[tuple[str, str], Number]
+    repeats: int
+    draw: Callable[[str, int], Any]
+    protocol: str
+    needs: Mapping[str, str]
+    better: Literal["lower", "higher"] = "lower"
+    summarize: Callable[[Sequence[Result]], Sequence[str]] = _say_nothing
+    pictures: tuple[Picture, ...] = ()
+
+    @property
+    def published_rows(self) -> tuple[str, ...]:
+        """The rows that the paper has numbers for; all of them, if it has none for any."""
+        in_paper = {row for row, _ in self.published} or set(self.rows)
+        return tuple(row for row in self.rows if row in in_paper)
+
+    def method(self, name: str) -> Method:
+        """Return the method of that name."""
+        return next(method for method in self.methods if method.name == name)
+
+    def fingerprint(self, method: Method) -> str:
+        """Return a mark that changes with the protocol, so that stale results are never mixed in."""
+        words = "\n".join([self.experiment, self.protocol, method.name, *method.columns, method.protocol])
+        return sha256(words.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure, and the function that draws it into a PNG file."""
+
+    key: str
+    title: str
+    draw: Callable[[Path], None]
+
+
+def published(columns: Sequence[str], lines: str) -> dict[tuple[str, str], Number]:
+    """Read numbers typed as in the paper: a row's name, then ``value±error``, ``value`` or ``-`` a column."""
+    return dict(_read(columns, filter(None, map(str.strip, lines.splitlines()))))
+
+
+def _read(columns: Sequence[str], lines: Iterable[str]) -> Iterable[tuple[tuple[str, str], Number]]:
+    for line in lines:
+        row, *entries = line.split()
+        for column, entry in zip(columns, entries, strict=True):
+            if entry != "-":
+                value, _, error = entry.partition("±")
+                yield (row, column), (float(value), float(error) if error else None)
+
+
+def seed_of(*names: str | int) -> int:
+    """Return a seed for these names, the same on every machine and in every process.
+
+    The seed depends on nothing but the names, so that a repeat gives the same numbers whatever else is run
+    with it, in which order and in how many processes.
+    """
+    digest = sha256("\x1f".join(map(str, names)).encode()).digest()
+    words = np.frombuffer(digest, dtype="<u4").tolist()
+    return int(np.random.SeedSequence(words).generate_state(1, dtype=np.uint32)[0])

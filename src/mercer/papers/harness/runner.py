@@ -1,0 +1,122 @@
+"""Run the cells of a table: in parallel, resumable, with numbers that depend on nothing but the seeds."""
+
+import math
+import os
+import signal
+import time
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
+
+from mercer.papers.harness.experiment import Method, Table, seed_of
+from mercer.papers.harness.store import Cell, Result, Store
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that ended in an error; it is not stored, and a rerun tries it again."""
+
+    cell: Cell
+    reason: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of a table to run: some rows, some methods, the first so many repeats."""
+
+    table: Table
+    rows: tuple[str, ...]
+    methods: tuple[Method, ...]
+    repeats: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the selected methods fill in."""
+        return tuple(column for method in self.methods for column in method.columns)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield every cell, one repeat after the other, so that a run that is stopped has a bit of all."""
+        for repeat in range(self.repeats):
+            for row in self.rows:
+                for method in self.methods:
+                    yield Cell(row, method.name, repeat)
+
+    def without(self, rows: Sequence[str]) -> "Selection":
+        """Return the selection less those rows."""
+        kept = tuple(row for row in self.rows if row not in rows)
+        return Selection(self.table, kept, self.methods, self.repeats)
+
+    def covers(self, result: Result) -> bool:
+        """Whether the result is one of this selection, made by the protocol of today."""
+        row, name, repeat = result.cell
+        if (
+            row not in self.rows
+            or name not in {method.name for method in self.methods}
+            or repeat >= self.repeats
+        ):
+            return False
+        method = self.table.method(name)
+        return result.fingerprint == self.table.fingerprint(method) and set(result.values) == set(
+            method.columns
+        )
+
+
+def finished(selection: Selection, store: Store) -> dict[Cell, Result]:
+    """Return the results of a selection that are stored already."""
+    return {result.cell: result for result in store if selection.covers(result)}
+
+
+def run(selection: Selection, store: Store, *, n_jobs: int = 1) -> Iterator[Result | Failure]:
+    """Compute the cells that are not stored yet; each is stored as soon as it is done, then yielded."""
+    done = finished(selection, store)
+    missing = [cell for cell in selection.cells() if cell not in done]
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    jobs = (delayed(_run_in_worker)(os.getpid(), selection.table, cell) for cell in missing)
+    with _closed_at_the_end(parallel(jobs)) as outcomes:
+        for outcome in outcomes:
+            if isinstance(outcome, Result):
+                store.append(outcome)
+            yield outcome
+
+
+@contextmanager
+def _closed_at_the_end(outcomes: Generator[Any, None, None]) -> Iterator[Generator[Any, None, None]]:
+    """Cancel what is under way when the reader stops, by Ctrl-C for one; joblib would warn of just that."""
+    try:
+        yield outcomes
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcomes.close()
+
+
+def _run_in_worker(parent: int, table: Table, cell: Cell) -> Result | Failure:
+    if os.getpid() != parent:  # Ctrl-C reaches every process; the parent acts on it for all of them
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return run_cell(table, cell)
+
+
+def run_cell(table: Table, cell: Cell) -> Result | Failure:
+    """Draw the data of one repeat, fit and score one method; an error is an answer, not the end."""
+    row, name, repeat = cell
+    method = table.method(name)
+    start = time.perf_counter()
+    try:
+        # One thread, because sums in another order could break a tie of the cross-validation another way.
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data = table.draw(row, seed_of(table.experiment, row, repeat, "data"))
+            scores = method.score(data, seed_of(table.experiment, row, repeat, "fit"))
+        values = {column: float(score) for column, score in zip(method.columns, scores, strict=True)}
+        if not all(map(math.isfinite, values.values())):
+            raise ArithmeticError(f"the score is not finite: {values}")
+    except Exception as error:
+        return Failure(cell, f"{type(error).__name__}: {error}")
+    messages = sorted({str(warning.message) for warning in caught})
+    return Result(cell, table.fingerprint(method), values, time.perf_counter() - start, messages)

@@ -1,0 +1,156 @@
+"""A finished table for people (a terminal, Markdown) and for programs (JSON)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, repeat
+from typing import Any
+
+import rich.box
+import rich.table
+from rich.text import Text
+
+from mercer.papers.harness.comparison import VERDICTS, Entry, compare
+from mercer.papers.harness.experiment import Number
+from mercer.papers.harness.runner import Failure, Selection
+from mercer.papers.harness.store import Cell, Result
+
+NOTHING = "—"
+HEADINGS = ("data", "method", "published", "ours", "runs", "verdict")
+COLOURS = {"within error": "green", "better": "bold green", "worse": "bold red", None: "dim"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table with everything that there is to say about its run."""
+
+    selection: Selection
+    results: Mapping[Cell, Result]
+    skipped: Mapping[str, str]  # row -> why it could not run
+    failures: Sequence[Failure] = ()
+    interrupted: bool = False
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The published numbers beside ours."""
+        return compare(self.selection, self.results.values())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the table itself has to say about its results."""
+        return list(self.selection.table.summarize(list(self.results.values()))) if self.results else []
+
+    @property
+    def caption(self) -> str:
+        """What the numbers are."""
+        table = self.selection.table
+        return f"{table.title}: {table.quantity}, mean ± standard error ({table.better} is better)"
+
+
+def to_terminal(report: Report) -> rich.table.Table:
+    """Return the table for a terminal: a block of lines for each data set."""
+    title = Text(report.caption, style="bold")
+    table = rich.table.Table(
+        *HEADINGS, title=title, box=rich.box.SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0)
+    )
+    for row, block in groupby(report.entries, key=lambda entry: entry.row):
+        table.add_section()
+        for name, entry in zip(chain([row], repeat("")), block, strict=False):
+            _, *cells, verdict = _texts(entry)
+            table.add_row(name, *cells, Text(verdict, style=COLOURS[entry.verdict]))
+    return table
+
+
+def to_markdown(report: Report) -> str:
+    """Return the table and what there is to say about it as Markdown."""
+    lines = [HEADINGS, ["---"] * len(HEADINGS), *map(_texts, report.entries)]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    shown = [table] if report.results else []
+    return "\n\n".join([f"**{report.caption}**", *shown, *remarks(report)]) + "\n"
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """Return everything as plain values."""
+    table = report.selection.table
+    return {
+        "key": table.key,
+        "title": table.title,
+        "quantity": table.quantity,
+        "better": table.better,
+        "protocol": {"data": table.protocol} | {m.name: m.protocol for m in report.selection.methods},
+        "repeats": report.selection.repeats,
+        "published_repeats": table.repeats,
+        "rows": list(report.selection.rows),
+        "columns": list(report.selection.columns),
+        "cells": [_entry_to_json(entry) for entry in report.entries],
+        "summary": _counts(report),
+        "worse": [[entry.row, entry.column] for entry in report.entries if entry.verdict == "worse"],
+        "notes": report.notes,
+        "skipped": dict(report.skipped),
+        "failed": [failure.cell._asdict() | {"reason": failure.reason} for failure in report.failures],
+        "warnings": sorted({message for result in report.results.values() for message in result.warnings}),
+        "seconds": sum(result.seconds for result in report.results.values()),
+        "interrupted": report.interrupted,
+    }
+
+
+def remarks(report: Report) -> list[str]:
+    """Return the sentences that belong below a table; the first counts the verdicts, if there are any."""
+    counts = _counts(report)
+    sentences = [", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + "."]
+    if not report.results:
+        missing = f": the data of {', '.join(report.skipped)} are missing" if report.skipped else ""
+        sentences = [f"Nothing was computed{missing}."]
+    elif not report.selection.table.published:
+        sentences = []
+    if worse := [f"{entry.row} {entry.column}" for entry in report.entries if entry.verdict == "worse"]:
+        sentences.append(f"Worse: {', '.join(worse)}.")
+    sentences += report.notes
+    sentences += [f"Skipped {row}: {reason}" for row, reason in report.skipped.items()]
+    sentences += [f"Failed {_name(failure.cell)}: {failure.reason}" for failure in report.failures]
+    if warned := [result.warnings[0] for result in report.results.values() if result.warnings]:
+        sentences.append(f"Warnings in {len(warned)} of {len(report.results)} runs, such as: {warned[0]}")
+    if report.interrupted:
+        sentences.append("Interrupted; what is done is kept, and the same command goes on from here.")
+    return sentences
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.row} {cell.method} (repeat {cell.repeat})"
+
+
+def _counts(report: Report) -> dict[str, int]:
+    counts = Counter(entry.verdict for entry in report.entries)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def _texts(entry: Entry) -> list[str]:
+    ours = None if entry.mean is None else (entry.mean, entry.error)
+    return [
+        entry.row,
+        entry.column,
+        _number(entry.published),
+        _number(ours),
+        str(entry.repeats),
+        entry.verdict or NOTHING,
+    ]
+
+
+def _number(number: Number | None) -> str:
+    if number is None:
+        return NOTHING
+    value, error = number
+    return f"{value:.2f}" if error is None else f"{value:.2f} ± {error:.2f}"
+
+
+def _entry_to_json(entry: Entry) -> dict[str, Any]:
+    published = None if entry.published is None else {"mean": entry.published[0], "error": entry.published[1]}
+    ours = None if entry.mean is None else {"mean": entry.mean, "error": entry.error}
+    return {
+        "row": entry.row,
+        "column": entry.column,
+        "published": published,
+        "ours": ours,
+        "repeats": entry.repeats,
+        "verdict": entry.verdict,
+    }

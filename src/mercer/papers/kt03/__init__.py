@@ -1,0 +1,10 @@
+"""Kwok & Tsang, Learning with idealized kernels, ICML 2003."""
+
+from mercer.papers.harness.experiment import Figure, Table
+from mercer.papers.kt03 import table3, tables2_4
+
+ITEMS: tuple[Table | Figure, ...] = (
+    *tables2_4.TABLES,
+    table3.TABLE,
+    table3.FIGURE,
+)

@@ -1,0 +1,130 @@
+"""How the kernels of [KT03, Section 4] are learned, and how their prices are chosen.
+
+The paper gives neither C_S and C_D nor ν. Here ν is 0.1, C_D is ten times C_S, and C_S is one of four values,
+in the units of `IdealizedKernel`. It is chosen by cross-validation on what the learner is given, never on
+test rows: for nearest neighbours by their error on training rows that were left out (and no pair of which was
+used), for clusterings, where there are no labels, by how well pairs that were left out are told apart (the
+AUC of their distances). Of equal ones the default price is taken, then the smallest.
+
+D of Section 4.1 is not given either. ``other`` are all pairs of different classes, which is nearly all that
+labels tell. ``rest`` is what is left without labels, everything that is not in S: the learner draws five such
+pairs a row, some of them wrong.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import RandomState
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+
+from mercer._typing import Array, Index, Labels
+from mercer.baselines import XingMetric
+from mercer.learners import IdealizedKernel
+from mercer.learners.neighbours import guess_dissimilar
+from mercer.pairs import Pairs
+from mercer.quality import pair_auc
+
+PRICES = (1e3, 1e1, 1e5, 1e7)  # C_similar, the default first
+RATIO = 10.0  # C_dissimilar over C_similar
+NU = 0.1
+TOL = 1e-4  # of the optimum: fine enough for errors of neighbours and of clusters
+N_FOLDS = 3
+PRICES_IN_WORDS = (
+    f"C_similar in {', '.join(f'{price:.0e}' for price in sorted(PRICES))}, "
+    f"C_dissimilar {RATIO:.0f} times it, nu {NU}, tol {TOL}"
+)
+
+Loss = Callable[[float], float]
+
+
+def idealized(price: float, psd: str, seed: int) -> IdealizedKernel:
+    """Return the learner at a price, not yet fitted."""
+    return IdealizedKernel(
+        C_similar=price, C_dissimilar=RATIO * price, nu=NU, psd=psd, tol=TOL, random_state=seed
+    )
+
+
+def xing_metric(seed: int) -> XingMetric:
+    """Return Xing's metric, not yet fitted."""
+    return XingMetric(tol=TOL, random_state=seed)
+
+
+def pairs_of(y: Labels, similar: Index, dissimilar: str) -> Pairs:
+    """Return S with D, the pairs of other classes or, to be drawn by the learner, none."""
+    return Pairs(similar, Pairs.from_labels(y).dissimilar if dissimilar == "other" else ())
+
+
+def learn_for_neighbours(Z: Array, y: Labels, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
+    """Fit at the price of the least error of nearest neighbours on rows that were left out."""
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    folds = [(kept, left, pairs.within(kept)) for kept, left in splitter.split(Z, y)]
+
+    def loss(price: float) -> float:
+        errors = [
+            neighbour_error(
+                idealized(price, psd, seed).fit(Z[kept], pairs=part), Z[kept], y[kept], Z[left], y[left]
+            )
+            for kept, left, part in folds
+            if len(part.similar)
+        ]
+        return float(np.mean(errors)) if errors else 0.0
+
+    return idealized(cheapest(loss), psd, seed).fit(Z, pairs=pairs)
+
+
+def learn_for_clusters(Z: Array, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
+    """Fit at the price at which pairs that were left out are told apart best."""
+    folds = list(split_pairs(pairs, len(Z), RandomState(seed)))
+
+    def loss(price: float) -> float:
+        scores = [auc(idealized(price, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds]
+        return -float(np.mean(scores))
+
+    return idealized(cheapest(loss), psd, seed).fit(Z, pairs=pairs)
+
+
+def cheapest(loss: Loss) -> float:
+    """Return the price of the least loss, of equal ones the first in `PRICES`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of prices that are tried: some are too low
+        return min(PRICES, key=loss)
+
+
+def neighbour_error(metric: IdealizedKernel, Z: Array, y: Labels, Z_test: Array, y_test: Labels) -> float:
+    """Return the error in % of the nearest neighbour in a learned metric."""
+    return one_neighbour_error(metric.transform(Z), y, metric.transform(Z_test), y_test)
+
+
+def one_neighbour_error(F: Array, y: Labels, F_test: Array, y_test: Labels) -> float:
+    """Return the error in % of the nearest neighbour, given features."""
+    predicted = KNeighborsClassifier(1).fit(F, y).predict(F_test)
+    return 100 * float(np.mean(predicted != y_test))
+
+
+def split_pairs(pairs: Pairs, n_rows: int, stream: RandomState) -> Iterator[tuple[Pairs, Pairs]]:
+    """Yield pairs to learn from and pairs to be judged on.
+
+    If no dissimilar ones are given, those to be judged on are drawn, and the learner draws its own.
+    """
+    splitter = KFold(N_FOLDS, shuffle=True, random_state=stream)
+    similar, dissimilar = (np.asarray(kind, dtype=np.intp).reshape(-1, 2) for kind in pairs)
+    given = len(dissimilar) > 0
+    unlike = dissimilar if given else guess_dissimilar(n_rows, similar, stream)
+    for (kept, left), (kept_unlike, left_unlike) in zip(
+        splitter.split(similar), splitter.split(unlike), strict=True
+    ):
+        yield (
+            Pairs(similar[kept], unlike[kept_unlike] if given else ()),
+            Pairs(similar[left], unlike[left_unlike]),
+        )
+
+
+def auc(metric: IdealizedKernel, Z: Array, pairs: Pairs) -> float:
+    """Return how well the distances tell similar pairs from dissimilar ones."""
+    F = metric.transform(Z)
+    rows = np.concatenate(pairs)
+    distance = np.linalg.norm(F[rows[:, 0]] - F[rows[:, 1]], axis=1)
+    return pair_auc(-distance, np.arange(len(rows)) < len(pairs.similar))

@@ -1,0 +1,226 @@
+"""How each kind of node in a skops schema is copied, and what it may hold.
+
+A copier takes the copy in the making, the node, and the name of the node's type; it returns the fields of the
+copied node that depend on its kind. There is none for methods, partial functions, operators, bytes, and
+whatever else skops knows: such nodes are refused.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from mercer.persistence import allowed_types
+from mercer.persistence.errors import ModelFileError, UnknownTypeError
+from mercer.persistence.npy import ArrayForm
+
+Node = dict[str, Any]
+Value = TypeVar("Value")
+MERSENNE_WORDS = 624  # in the state of NumPy's RandomState
+
+
+class Copying(Protocol):
+    """What copiers need of the copy in the making."""
+
+    def node(self, raw: Any) -> Node:
+        """Return the copy of a node."""
+
+    def array(self, old_name: str) -> tuple[str, ArrayForm]:
+        """Copy a stored array, and return its new name and its form."""
+
+
+def of(kind: type[Value], value: Any) -> Value:
+    """Return the value, which must be of just this type."""
+    if type(value) is not kind:
+        raise ModelFileError(f"a node has a {type(value).__name__} in the place of a {kind.__name__}")
+    return value
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Go over the nodes that a copied node holds."""
+    for field in node.values():
+        parts = field if isinstance(field, list) else [field]
+        for part in parts:
+            if isinstance(part, dict) and "__id__" in part:
+                yield part
+            elif isinstance(part, dict):  # the values of a dictionary, or data and mask
+                yield from (value for value in part.values() if isinstance(value, dict))
+
+
+def copy_value(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a number, a text, a truth value or None."""
+    _require(name == ("builtins", "str"), name)
+    value = json.loads(of(str, raw["content"]))
+    if isinstance(value, dict | list):
+        raise ModelFileError("a node that should be one value is many")
+    return {"content": json.dumps(value), "is_json": True}
+
+
+def copy_list(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a list."""
+    _require(name == ("builtins", "list"), name)
+    return {"content": _copy_all(copy, raw["content"])}
+
+
+def copy_set(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a set."""
+    _require(name == ("builtins", "set"), name)
+    return {"content": _copy_all(copy, raw["content"])}
+
+
+def copy_tuple(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a tuple, which may be a named one of mercer's."""
+    _require(allowed_types.is_tuple(name), name)
+    return {"content": _copy_all(copy, raw["content"])}
+
+
+def copy_dict(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a dictionary. JSON's keys are texts: the `key_types` are called to make of them what they were."""
+    _require(name in allowed_types.DICTIONARIES, name)
+    key_types = _of_kind("ListNode", copy.node(raw["key_types"]))
+    kinds = [_name(_of_kind("TypeNode", node)) for node in key_types["content"]]
+    for kind in kinds:
+        _require(kind in allowed_types.KEY_TYPES, kind)
+    items = of(dict, raw["content"]).items()
+    if len(items) != len(kinds):  # of keys that only their types distinguish, JSON keeps one
+        raise ModelFileError("a dictionary has keys that are alike, or another number of keys than it says")
+    content = {_key(key, kind): copy.node(value) for kind, (key, value) in zip(kinds, items, strict=True)}
+    return {"key_types": key_types, "content": content}
+
+
+def _key(key: str, kind: allowed_types.Name) -> str:
+    """Return a key of which its type makes the right value: bool("false") is True, but bool("") is False."""
+    return "" if kind in allowed_types.TRUTH_VALUES and key == "false" else key
+
+
+def copy_array(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy an array or a number of NumPy's; an array of objects holds nodes, any other one bytes."""
+    is_array = name in allowed_types.ARRAYS
+    _require(is_array or name in allowed_types.NUMPY_SCALARS, name)
+    head = {"__class__": "ndarray"} if is_array else {}
+    if raw["type"] == "json" and is_array:
+        shape = [_value_of(size) for size in _of_kind("TupleNode", copy.node(raw["shape"]))["content"]]
+        content = _copy_all(copy, raw["content"])
+        if not shape or shape[0] != len(content):
+            raise ModelFileError("an array of objects has another shape than it says")
+        return {**head, "type": "json", "shape": copy.node(raw["shape"]), "content": content}
+    file, form = copy.array(raw["file"])
+    if raw["type"] != "numpy" or (form.shape and not is_array):
+        raise ModelFileError("a number is an array, or an array of an unknown kind")
+    return {**head, "type": "numpy", "file": file}
+
+
+def copy_masked_array(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a masked array."""
+    _require(name in allowed_types.MASKED_ARRAYS, name)
+    parts = {part: _of_kind("NdArrayNode", copy.node(raw["content"][part])) for part in ("data", "mask")}
+    return {"content": parts}
+
+
+def copy_dtype(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a dtype: that of an empty array."""
+    _require(name == ("numpy", "dtype"), name)
+    return {"content": _of_kind("NdArrayNode", copy.node(raw["content"]))}
+
+
+def copy_random_state(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a RandomState, if it points into its words: NumPy itself would read beyond them."""
+    _require(name in allowed_types.RANDOM_STATES, name)
+    content = _of_kind("DictNode", copy.node(raw["content"]))
+    state = _of_kind("DictNode", content["content"]["state"])
+    if not 0 <= of(int, _value_of(state["content"]["pos"])) <= MERSENNE_WORDS:
+        raise ModelFileError("a random state is not one")
+    return {"__module__": "numpy.random", "content": content}
+
+
+def copy_slice(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a slice of numbers or names."""
+    _require(name == ("builtins", "slice"), name)
+    ends = {end: raw["content"][end] for end in ("start", "stop", "step")}
+    if not all(end is None or isinstance(end, int | str) for end in ends.values()):
+        raise ModelFileError("a slice has ends that are neither numbers nor names")
+    return {"content": ends}
+
+
+def copy_type(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a type that is a value, such as np.float64."""
+    _require(name in allowed_types.VALUE_TYPES, name)
+    return {}
+
+
+def copy_function(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy the name of a function, as that under which it is public."""
+    found = allowed_types.find_function(name)
+    if found is None:
+        raise UnknownTypeError(".".join(name))
+    return {"__module__": found[0], "__class__": found[1]}
+
+
+def copy_object(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy an estimator, a kernel or a part of one, with its attributes."""
+    _require(allowed_types.is_object(name), name)
+    if raw.get("content") is None:
+        return {}
+    content = copy.node(raw["content"])
+    if content["__loader__"] == "JsonNode" and _value_of(content) is None:
+        return {"content": content}
+    attributes = _of_kind("DictNode", content)["content"]
+    if any(_name(kind) != ("builtins", "str") for kind in content["key_types"]["content"]):
+        raise ModelFileError("an object has attributes without names")
+    for attribute, value in attributes.items():
+        if attribute.startswith("__"):
+            raise UnknownTypeError(f"{'.'.join(name)} with an attribute {attribute}")
+        # what joblib has cached in a folder it unpickles
+        if attribute == "memory" and value != {**value, "__loader__": "JsonNode", "content": "null"}:
+            raise UnknownTypeError(f"{'.'.join(name)} with a folder as its memory (set memory=None)")
+    return {"content": content}
+
+
+def copy_loss(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
+    """Copy a loss of scikit-learn's linear models, which is made of numbers."""
+    _require(name in allowed_types.LOSSES, name)
+    arguments = _of_kind("TupleNode", copy.node(raw["__reduce__"]["args"]))
+    state = _of_kind("DictNode", copy.node(raw["content"]))
+    if state["content"] or not all(type(_value_of(number)) is float for number in arguments["content"]):
+        raise ModelFileError("a loss is made of something else than numbers")
+    return {"__reduce__": {"args": arguments}, "content": state}
+
+
+COPIERS: dict[str, Callable[[Copying, Node, allowed_types.Name], Node]] = {
+    "JsonNode": copy_value,
+    "ListNode": copy_list,
+    "SetNode": copy_set,
+    "TupleNode": copy_tuple,
+    "DictNode": copy_dict,
+    "NdArrayNode": copy_array,
+    "MaskedArrayNode": copy_masked_array,
+    "DTypeNode": copy_dtype,
+    "RandomStateNode": copy_random_state,
+    "SliceNode": copy_slice,
+    "TypeNode": copy_type,
+    "FunctionNode": copy_function,
+    "ObjectNode": copy_object,
+    "LossNode": copy_loss,
+}
+
+
+def _copy_all(copy: Copying, raw: Any) -> list[Node]:
+    return [copy.node(item) for item in of(list, raw)]
+
+
+def _require(is_known: bool, name: allowed_types.Name) -> None:
+    if not is_known:
+        raise UnknownTypeError(".".join(name))
+
+
+def _of_kind(loader: str, node: Node) -> Node:
+    if node["__loader__"] != loader:
+        raise UnknownTypeError(f"{'.'.join(_name(node))} in the place of a {loader}")
+    return node
+
+
+def _name(node: Node) -> allowed_types.Name:
+    return node["__module__"], node["__class__"]
+
+
+def _value_of(node: Node) -> Any:
+    return json.loads(_of_kind("JsonNode", node)["content"])

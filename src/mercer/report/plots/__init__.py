@@ -1,0 +1,1 @@
+"""The public plots: each draws one thing into matplotlib axes."""

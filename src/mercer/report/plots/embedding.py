@@ -1,0 +1,116 @@
+"""A map of rows: two dimensions of the kernel's feature space that show most of its spread."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._typing import Array
+from mercer.report.plots.gram import gram_matrix
+from mercer.report.plots.style import (
+    Classes,
+    colour_of,
+    draw_legend,
+    ink,
+    make_axes,
+    marker_of,
+    plain_text,
+    read_classes,
+)
+
+SIZE = (4.5, 4.1)  # inches
+MOST_IN_LEGEND = 10  # classes; more are named where they are
+SPECK = 26.0  # the area of a marker, in square points, for few rows
+
+
+class Map(NamedTuple):
+    """Rows on two axes."""
+
+    places: Array  # (n, 2)
+    shares: Array  # (2,) of the spread that the axes show
+
+
+def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
+    """Draw rows where kernel PCA puts them on its first two axes, coloured by class.
+
+    Rows that the kernel takes for alike are near each other, as far as two dimensions can show it; the axes
+    say how much of the spread they hold. O(n²) memory for n rows.
+
+    Parameters
+    ----------
+    kernel : kernel, or array of shape (n, n)
+        A kernel (of mercer or of scikit-learn, or another function of rows), or the Gram matrix itself.
+    X : array-like of shape (n, n_features) or None
+        The rows, best such that the kernel was not learned from. Not looked at if the matrix is given.
+    y : array-like of shape (n,), default=None
+        Their classes. None: all rows look alike.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure with pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import BoostedKernel
+    >>> from mercer.report import plot_embedding
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = BoostedKernel(n_rounds=5).fit(X[::2], y[::2])
+    >>> ax = plot_embedding(learner.kernel_, X[1::2], y[1::2])
+    >>> len(ax.collections)  # one for each class
+    3
+    """
+    K = gram_matrix(kernel, X)
+    classes = read_classes(y, len(K))
+    places, shares = map_rows(K)
+    ax = make_axes(ax, SIZE)
+    size = SPECK * min(1.0, 300.0 / len(places)) + 4.0
+    for k, name in enumerate(classes.names):
+        x1, x2 = places[classes.rows(k)].T
+        ax.scatter(
+            x1, x2, s=size, c=colour_of(k), marker=marker_of(k), alpha=0.8, lw=0, label=plain_text(name)
+        )
+    _label_axes(ax, shares)
+    if y is not None:
+        _name_classes(ax, classes, places)
+    return ax
+
+
+def map_rows(K: Array) -> Map:
+    """Return the first two coordinates of kernel PCA; zero where there are no more directions."""
+    n = len(K)
+    means = K.mean(axis=0)
+    centred = (K + K.T) / 2.0 - means[:, None] - means[None, :] + K.mean()
+    values, vectors = eigh(centred, subset_by_index=[max(0, n - 2), n - 1])
+    found = np.maximum(values[::-1], 0.0)
+    vectors = vectors[:, ::-1]
+    # the sign of an eigenvector means nothing: let the largest entry be positive
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
+    places = np.zeros((n, 2))
+    places[:, : len(found)] = vectors * np.sqrt(found) * np.where(largest < 0, -1.0, 1.0)
+    total = float(np.trace(centred))
+    shares = np.zeros(2)
+    if total > 0:
+        shares[: len(found)] = np.minimum(found / total, 1.0)
+    return Map(places, shares)
+
+
+def _label_axes(ax: Any, shares: Array) -> None:
+    for axis, which, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares, strict=True):
+        axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the spread")
+        axis.set_ticks([])
+    ax.set_aspect("equal", adjustable="datalim")  # distances are what the map is about
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _name_classes(ax: Any, classes: Classes, places: Array) -> None:
+    if len(classes.names) <= MOST_IN_LEGEND:
+        draw_legend(ax, classes.names)
+        return
+    for k, name in enumerate(classes.names):
+        middle = np.median(places[classes.rows(k)], axis=0)
+        ax.annotate(plain_text(name, 8), middle, color=ink(), ha="center", va="center", weight="bold")

@@ -1,0 +1,133 @@
+"""The Gaussians of a KernelBoost kernel, on the two axes along which the rows spread most."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.kernels import Mixture, Rescaled
+from mercer.kernels.base import as_rows
+from mercer.report.plots.embedding import MOST_IN_LEGEND
+from mercer.report.plots.style import (
+    Classes,
+    colour_of,
+    draw_legend,
+    ink,
+    make_axes,
+    marker_of,
+    plain_text,
+    read_classes,
+)
+
+SIZE = (4.5, 4.1)  # inches
+MOST_MIXTURES = 6  # drawn, those of the largest weights
+RADIUS = 2.0  # standard deviations, from the middle of an ellipse to its line
+N_POINTS = 200
+LINE = 1.3  # the width of the boldest line
+
+
+def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
+    """Draw the Gaussians of the mixtures that weigh most in a KernelBoost kernel [HBW06], and rows.
+
+    Each ellipse is two standard deviations wide. The axes are the first two principal axes of the rows, onto
+    which the Gaussians are projected; with two features they are the features themselves, and with one
+    feature the densities are drawn. The more a mixture weighs, the bolder its lines.
+
+    Parameters
+    ----------
+    kernel : Mixture, or Rescaled with a Mixture as its base
+        The kernel; or a fitted learner that has it as `kernel_`.
+    X : array-like of shape (n, n_features)
+        Rows to draw, and whose principal axes to take.
+    y : array-like of shape (n,), default=None
+        Their classes. None: all rows look alike.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure with pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelBoost
+    >>> from mercer.report import plot_gaussians
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = KernelBoost(n_rounds=2, random_state=0).fit(X, y)
+    >>> ax = plot_gaussians(learner, X, y)
+    >>> ax.get_xlabel()
+    'first principal axis'
+    """
+    mixture, rows = _unwrap(kernel, as_rows(X))
+    classes = read_classes(y, len(rows))
+    ax = make_axes(ax, SIZE)
+    heaviest = np.argsort(-mixture.alpha, kind="stable")[:MOST_MIXTURES]
+    strength = mixture.alpha / (mixture.alpha.max() or 1.0)
+    if rows.shape[1] == 1:
+        for t in heaviest:
+            _draw_densities(ax, mixture, t, rows[:, 0], strength[t])
+        _draw_rows(ax, np.column_stack([rows[:, 0], np.zeros(len(rows))]), classes)
+        ax.set(xlabel="the feature", ylabel="density")
+    else:
+        axes = _principal_axes(rows)
+        _draw_rows(ax, rows @ axes, classes)
+        for t in heaviest:
+            _draw_ellipses(ax, mixture.means[t] @ axes, axes.T @ mixture.covariances(t) @ axes, strength[t])
+        kind = "feature" if rows.shape[1] == 2 else "principal axis"
+        ax.set(xticks=[], yticks=[])  # the numbers along principal axes mean nothing
+        ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
+    ax.spines[["top", "right"]].set_visible(False)
+    if y is not None and len(classes.names) <= MOST_IN_LEGEND:
+        draw_legend(ax, classes.names)
+    return ax
+
+
+def is_mixture(kernel: Any) -> bool:
+    """Whether the kernel has Gaussians to draw."""
+    return isinstance(kernel, Mixture) or (isinstance(kernel, Rescaled) and isinstance(kernel.base, Mixture))
+
+
+def _unwrap(kernel: Any, X: Array) -> tuple[Mixture, Array]:
+    """Return the mixtures, and the rows as they see them."""
+    kernel = getattr(kernel, "kernel_", kernel)
+    if not is_mixture(kernel):
+        raise TypeError(f"{type(kernel).__name__} has no Gaussians: give the kernel of a KernelBoost")
+    if isinstance(kernel, Mixture):
+        return kernel, X
+    return kernel.base, (X - kernel.center) / kernel.scale
+
+
+def _principal_axes(X: Array) -> Array:
+    """Return the two directions of largest variance as columns; of two features, these."""
+    if X.shape[1] == 2:
+        return np.eye(2)
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=True)[2][:2].T
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[None, :], axis=0)
+    turned: Array = axes * np.where(largest < 0, -1.0, 1.0)
+    return turned
+
+
+def _draw_rows(ax: Any, places: Array, classes: Classes) -> None:
+    for k, name in enumerate(classes.names):
+        x1, x2 = places[classes.rows(k)].T
+        ax.scatter(x1, x2, s=18, c=colour_of(k), marker=marker_of(k), alpha=0.7, lw=0, label=plain_text(name))
+
+
+def _draw_ellipses(ax: Any, means: Array, covariances: Array, strength: float) -> None:
+    angle = np.linspace(0.0, 2.0 * np.pi, N_POINTS)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    for mean, covariance in zip(means, covariances, strict=True):
+        values, vectors = np.linalg.eigh(covariance)
+        x, y = mean[:, None] + RADIUS * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle
+        ax.plot(x, y, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)
+
+
+def _draw_densities(ax: Any, mixture: Mixture, t: int, column: Array, strength: float) -> None:
+    x = np.linspace(column.min(), column.max(), N_POINTS)
+    for mean, covariance in zip(mixture.means[t, :, 0], mixture.covariances(t)[:, 0, 0], strict=True):
+        if covariance > 0:
+            density = np.exp(-((x - mean) ** 2) / (2.0 * covariance)) / np.sqrt(2.0 * np.pi * covariance)
+            ax.plot(x, density, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)

@@ -1,0 +1,188 @@
+"""The shape functions of a stump SVM as small multiples: the whole model, one picture a feature."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mercer._typing import Array
+from mercer.report.plots.style import COLOURS, ink, plain_text
+from mercer.report.sections.additive_model import AdditiveModel, read_model
+from mercer.svm import StumpSVC, StumpSVCCV
+
+MOST_PANELS = 12  # drawn unless `features` says otherwise
+COLUMNS = 4
+PANEL_SIZE = (2.6, 2.1)  # inches
+SIDES = (COLOURS[0], COLOURS[5])  # below zero and above, for all kinds of colour vision
+WASH = 0.3  # how much of them shows: the ground may be light or dark
+DATA = "#8f979f"
+MARGIN = 0.04  # of the width of a panel, beyond the data: there g is constant
+ROOM_FOR_DATA = 0.2  # of the height of a panel, below the curves
+N_BARS = 30
+
+
+def plot_shapes(
+    model: Any,
+    *,
+    features: int | Sequence[int | str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    X: ArrayLike | None = None,
+    problem: int | None = None,
+    axes: Any = None,
+) -> NDArray[Any]:
+    r"""Draw the shape functions of a fitted stump SVM, the most important features first.
+
+    The SVM is exactly :math:`f(x) = \sum_d g_d(x_d) + b`: where :math:`g_d` is above zero, feature d speaks
+    for the second class, below it for the first. All panels share the y axis: heights can be compared.
+
+    Parameters
+    ----------
+    model : StumpSVC or StumpSVCCV, or a pipeline that ends in one
+        A fitted classifier. Of a pipeline of scikit-learn's linear scalers (`MinMaxScaler`, `StandardScaler`,
+        `MaxAbsScaler`, `RobustScaler`) and the classifier, the x axes show the values before scaling.
+    features : int or sequence of int or str, default=None
+        How many of the most important, or which (by number or name) and in which order. None: as many as
+        there are `axes`, or at most 12.
+    feature_names : sequence of str, default=None
+        One a feature. None: those that the model saw in `fit` (`feature_names_in_`), or x0, x1, …
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows whose distribution to draw below each curve, as the model would predict them (of a pipeline:
+        before scaling). With them, the importance of a feature is the standard deviation of :math:`g_d` over
+        these rows; without, the height from the lowest to the highest point of :math:`g_d`.
+    problem : int, default=None
+        Which two-class problem, of a model of more than two classes; see `StumpSVC.shape_functions_`.
+    axes : matplotlib Axes or array of Axes, default=None
+        Where to draw, one a feature. None makes a new figure with pyplot.
+
+    Returns
+    -------
+    array of matplotlib Axes, of shape (n_panels,)
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from mercer import StumpSVC
+    >>> from mercer.datasets import twonorm
+    >>> from mercer.report import plot_shapes
+    >>> X, y = twonorm(300, n_features=6, random_state=0)
+    >>> axes = plot_shapes(StumpSVC(C=0.01).fit(X, y), X=X, features=3)
+    >>> len(axes)
+    3
+    """
+    given = None if axes is None else np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    features = len(given) if features is None and given is not None else features
+    plan = prepare_shapes(model, features, feature_names, X, problem)
+    if given is None:
+        return draw_panels(_new_figure(len(plan.chosen)), plan, COLUMNS)
+    if len(given) != len(plan.chosen):
+        raise ValueError(f"There are {len(given)} axes for {len(plan.chosen)} features: give one for each.")
+    return _draw(given, plan)
+
+
+class Plan(NamedTuple):
+    """What is drawn: a model, the features in order, and rows to show below the curves."""
+
+    additive: AdditiveModel
+    chosen: list[int]
+    rows: Array | None
+
+
+def prepare_shapes(model: Any, features: Any, names: Any, X: Any, problem: int | None) -> Plan:
+    """Read the model and choose the features; as many as there are for a larger number."""
+    additive = read_model(model, (StumpSVC, StumpSVCCV), problem, names)
+    rows = None if X is None else additive.check_rows(X)
+    return Plan(additive, _choose(additive, features, rows), rows)
+
+
+def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3) -> NDArray[Any]:
+    """Draw small multiples, so many side by side, into an empty figure, with a legend and a common label."""
+    from matplotlib.patches import Patch
+
+    n_panels, with_data = len(plan.chosen), plan.rows is not None
+    n_columns = min(n_columns, n_panels)
+    grid = figure.subplots(-(-n_panels // n_columns), n_columns, sharey=True, squeeze=False)
+    panels: NDArray[Any] = grid.ravel()
+    for unused in panels[n_panels:]:
+        unused.remove()
+    for ax in grid[:, 1:].ravel():
+        ax.tick_params(left=False)
+    keys = [(f"speaks for {plain_text(name)}", colour, WASH) for name, colour in _sides(plan.additive)]
+    keys += [("where the rows are", DATA, 1.0)] if with_data else []
+    patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
+    figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
+    figure.supylabel("contribution to the decision", fontsize="medium")
+    return _draw(panels[:n_panels], plan)
+
+
+def _draw(panels: NDArray[Any], plan: Plan) -> NDArray[Any]:
+    lowest, highest = _vertical_range(plan.additive, plan.chosen, plan.rows is not None)
+    for ax, d in zip(panels, plan.chosen, strict=True):
+        _draw_shape(ax, plan.additive, d, None if plan.rows is None else plan.rows[:, d])
+        ax.set_ylim(lowest, highest)
+    return panels
+
+
+def _sides(additive: AdditiveModel) -> list[tuple[str, str]]:
+    return list(zip(additive.classes, SIDES, strict=True))
+
+
+def _choose(additive: AdditiveModel, features: Any, rows: Array | None) -> list[int]:
+    """Return the numbers of the features to draw, in order."""
+    if features is None:
+        features = MOST_PANELS
+    if isinstance(features, (int, np.integer)):
+        if features < 1:
+            raise ValueError(f"features={features}: there is nothing to draw.")
+        chosen = [int(d) for d in np.argsort(-additive.importance(rows), kind="stable")[:features]]
+    else:
+        chosen = [additive.number_of(feature) for feature in features]
+    if not chosen:
+        raise ValueError("features is empty: there is nothing to draw.")
+    return chosen
+
+
+def _new_figure(n_panels: int) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
+
+    n_columns = min(COLUMNS, n_panels)
+    n_rows = -(-n_panels // n_columns)
+    size = (PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_rows + 0.4)
+    return plt.figure(figsize=size, layout="constrained")
+
+
+def _vertical_range(additive: AdditiveModel, chosen: Sequence[int], with_data: bool) -> tuple[float, float]:
+    values = np.concatenate([additive.shapes[d].values for d in chosen] + [[0.0]])
+    height = float(np.ptp(values)) or 1.0
+    below = ROOM_FOR_DATA + 0.05 if with_data else 0.08
+    return float(values.min()) - below * height, float(values.max()) + 0.08 * height
+
+
+def _draw_shape(ax: Any, additive: AdditiveModel, d: int, column: Array | None) -> None:
+    knots, values = additive.shapes[d]
+    ends = knots if column is None else np.append(knots, column)
+    width = float(np.ptp(ends)) or 1.0
+    left, right = float(ends.min()) - MARGIN * width, float(ends.max()) + MARGIN * width
+    x, g = np.concatenate([[left], knots, [right]]), np.concatenate([values[:1], values, values[-1:]])
+    ax.axhline(0.0, color=ink(), lw=0.6, alpha=0.5, zorder=1)
+    for colour, side in zip(SIDES, (g <= 0, g >= 0), strict=True):
+        ax.fill_between(x, g, 0.0, where=side, interpolate=True, color=colour, alpha=WASH, lw=0)
+    name = plain_text(additive.names[d])
+    ax.plot(x, g, color=ink(), lw=1.6, solid_joinstyle="round", label=name)
+    if column is not None:
+        _draw_data(ax, column)
+    ax.set_xlim(left, right)
+    ax.set_title(name, fontsize="medium")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
+
+
+def _draw_data(ax: Any, column: Array) -> None:
+    """Draw a histogram along the lower edge, whatever the y axis shows."""
+    counts, edges = np.histogram(column, bins=N_BARS)
+    heights = counts / counts.max() * ROOM_FOR_DATA * 0.8
+    ax.stairs(heights, edges, fill=True, color=DATA, lw=0, transform=ax.get_xaxis_transform(), zorder=0.5)

@@ -1,0 +1,87 @@
+"""What all pictures share: where they are drawn, colours that everybody can tell apart, and plain text."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from mercer._typing import Index
+
+# of Okabe and Ito, who chose them for all kinds of colour vision; without black, and yellow last
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a200")
+MARKERS = "osD^vPX"  # colours are never the only sign
+MATRIX_COLOURS = "cividis"  # the same to all kinds of colour vision, on light and on dark ground
+LEGEND_LETTERS = 44  # that stand side by side below a picture
+LONGEST_NAME = 24  # letters of a name that a picture has room for
+
+
+class Classes(NamedTuple):
+    """The classes of rows: their names, and which one each row has."""
+
+    names: list[str]
+    of_row: Index
+
+    def rows(self, k: int) -> Index:
+        """Return the rows of a class."""
+        return np.flatnonzero(self.of_row == k)
+
+
+def read_classes(y: Any, n_rows: int) -> Classes:
+    """Return the classes in their order; one class without a name if there are none."""
+    if y is None:
+        return Classes([""], np.zeros(n_rows, dtype=np.intp))
+    label = column_or_1d(y)
+    if len(label) != n_rows:
+        raise ValueError(f"there are {n_rows} rows and {len(label)} labels: they must be the same")
+    found, of_row = np.unique(label, return_inverse=True)
+    return Classes([str(name) for name in found], of_row.astype(np.intp))
+
+
+def plain_text(name: Any, longest: int = LONGEST_NAME) -> str:
+    """Return a name as matplotlib shows it letter by letter: on one line, not too long, no mathematics."""
+    text = "".join(letter if letter.isprintable() else " " for letter in str(name))
+    short = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return short.replace("$", r"\$")
+
+
+def colour_of(k: int) -> str:
+    """Return the colour of the k-th class."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def marker_of(k: int) -> str:
+    """Return the marker of the k-th class; classes of one colour have different ones."""
+    return MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+
+
+def ink() -> str:
+    """Return the colour of text, which is light where the ground is dark."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["text.color"])
+
+
+def draw_legend(ax: Any, names: list[str]) -> None:
+    """Name what was drawn, below the axes, in as many columns as there is room for."""
+    longest = min(LONGEST_NAME, max(map(len, names)))
+    columns = max(1, min(len(names), LEGEND_LETTERS // (longest + 5)))
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=columns,
+        frameon=False,
+        handletextpad=0.2,
+        columnspacing=1.2,
+    )
+
+
+def make_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the axes, or those of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
+
+    return plt.subplots(figsize=size, layout="compressed")[1]

@@ -1,0 +1,95 @@
+"""Which setting is taken. Among as many as there are here, the best on a few hundred rows is the luckiest.
+
+Two things keep luck out. Within a candidate, a setting counts with its neighbours in the grid, which are good
+where it is good for a reason. And of several candidates that are no clear loss against the best, the one that
+is listed first is taken: the rule of one standard error [BFOS84].
+
+[BFOS84] Breiman, Friedman, Olshen, Stone: Classification and regression trees. Wadsworth, 1984.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._typing import Array, Index
+
+
+class Rule(NamedTuple):
+    """How a choice among settings is made."""
+
+    candidate: Index  # (n_settings,): which one a setting is of, by its place in the list
+    nearby: (
+        Array  # (n_settings, n_settings): how much the errors of others count for a setting, rows sum to 1
+    )
+
+    @classmethod
+    def of_one(cls, n_settings: int) -> "Rule":
+        """Return the rule for settings of one candidate that have no neighbours."""
+        return cls(np.zeros(n_settings, dtype=np.intp), np.eye(n_settings))
+
+    def among(self, some: Index) -> "Rule":
+        """Return the rule for some of the settings."""
+        nearby = self.nearby[np.ix_(some, some)]
+        return Rule(self.candidate[some], nearby / nearby.sum(axis=1, keepdims=True))
+
+
+def find_nearby(settings: Sequence[Mapping[str, Any]], grid: Mapping[str, Any]) -> Array:
+    """Return how much settings of a grid count for each other: half as much as for itself, if side by side.
+
+    Only numbers that rise or fall along the grid have neighbours.
+    """
+    axes = [name for name, values in grid.items() if _is_scale(values)]
+    places = [tuple(list(grid[name]).index(setting[name]) for name in axes) for setting in settings]
+    others = [{name: value for name, value in setting.items() if name not in axes} for setting in settings]
+    nearby = np.eye(len(settings))
+    for i, j in np.argwhere(np.triu(np.ones_like(nearby), k=1)):
+        steps = sum(abs(a - b) for a, b in zip(places[i], places[j], strict=True))
+        if steps == 1 and others[i] == others[j]:
+            nearby[i, j] = nearby[j, i] = 0.5
+    return nearby
+
+
+def _is_scale(values: Any) -> bool:
+    numbers = list(values)
+    if not all(
+        isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in numbers
+    ):
+        return False
+    steps = np.diff(np.asarray(numbers, dtype=np.float64))
+    return bool(np.all(steps > 0) or np.all(steps < 0))
+
+
+def choose(wrong: Array, rule: Rule, counts: Array) -> Index:
+    """Return the setting that is chosen on the rows of each draw.
+
+    A candidate is represented by its best setting, neighbours considered. It is the first candidate that
+    makes no more errors than the best one, up to one standard error of the difference on the same rows.
+
+    Parameters
+    ----------
+    wrong : array of shape (n_rows, n_settings)
+        Whether each setting was wrong on each row, which it had not seen.
+    rule : Rule
+        What is a neighbour, and what comes first.
+    counts : array of shape (n_draws, n_rows)
+        How often each row counts.
+    """
+    errors = np.round(counts @ wrong, 9)
+    smooth = np.round(errors @ rule.nearby.T, 9)
+    numbers = np.unique(rule.candidate)
+    every = np.arange(len(counts))
+    own = np.empty((len(counts), len(numbers)), dtype=np.intp)
+    for k, number in enumerate(numbers):
+        mine = np.flatnonzero(rule.candidate == number)
+        own[:, k] = mine[np.argmin(smooth[:, mine], axis=1)]
+    best = own[every, np.argmin(errors[every[:, None], own], axis=1)]
+    chosen, is_open = best.copy(), np.ones(len(counts), dtype=bool)
+    for first in own.T[:-1] if len(numbers) > 1 else ():  # the last would be the best
+        draws = np.flatnonzero(is_open)
+        more = errors[draws, first[draws]] - errors[draws, best[draws]]
+        apart = (wrong[:, first[draws]] != wrong[:, best[draws]]).T  # rows on which the two differ, by draw
+        noise = np.sqrt(np.einsum("di,di->d", counts[draws], apart))
+        taken = draws[more <= noise]
+        chosen[taken], is_open[taken] = first[taken], False
+    return chosen

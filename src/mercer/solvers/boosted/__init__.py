@@ -1,0 +1,1 @@
+"""Boosting of a kernel over pairs of samples [CKS02]."""

@@ -1,0 +1,169 @@
+r"""Boosting over pairs: a sum of kernels of rank one, each the best for the pairs' present weights [CKS02].
+
+The score (1) of a kernel :math:`w w^\top` is :math:`g^\top B g`, g being the values of the direction w on the
+rows and B = D ∘ S the weights and signs of the pairs. The best direction of length one is a leading
+eigenvector (`mercer.solvers.boosted.directions`), found by a few products with B.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.limits import one_thread
+from mercer.solvers.boosted.directions import Directions, Space, best_directions
+from mercer.solvers.boosted.pair_table import PairTable
+
+FEW_PAIRS = 1500**2  # up to so many, threads of a product with a matrix wait more than they work
+FRESH = 0.1  # the share of a random direction in where a search starts
+SLOPE_TOL = 0.1  # a search ends where the loss falls or grows ten times more slowly than it fell at first
+SEARCHES = 50  # at most, of either kind: threefold steps, and between them
+LEAST_EDGE = 1e-10  # a score below this share of what it could be is rounding
+
+
+class Round(NamedTuple):
+    """One kernel of the sum, α times that of some directions, and the loss once it is added."""
+
+    directions: Array  # u, a column each
+    alpha: float
+    loss: float
+
+
+def boost_kernel(
+    space: Space,
+    table: PairTable,
+    *,
+    n_rounds: int,
+    n_directions: int = 1,
+    step: str = "normalized",
+    progress: Callable[[int], Any] | None = None,
+) -> list[Round]:
+    """Add kernels to the table, one each round, until none has a positive score.
+
+    Parameters
+    ----------
+    space : Space
+        The directions to choose from, and their values on the rows.
+    table : PairTable
+        The pairs; it keeps the sum's value on each of them.
+    n_rounds : int
+        At most so many kernels.
+    n_directions : int, default=1
+        The rank of each kernel: so many best directions, as one block.
+    step : {"normalized", "literal", "search"}, default="normalized"
+        How α is found, see `choose_step`.
+    progress : callable, optional
+        Called after each round with its number; if it returns true, that was the last one.
+
+    Returns
+    -------
+    list of Round
+        Fewer than n_rounds where nothing is left to gain; none at all if no direction has a positive score.
+    """
+    with one_thread(table.n_pairs <= FEW_PAIRS):
+        return _boost(space, table, n_rounds, n_directions, step, progress)
+
+
+def _boost(
+    space: Space,
+    table: PairTable,
+    n_rounds: int,
+    n_directions: int,
+    step: str,
+    progress: Callable[[int], Any] | None,
+) -> list[Round]:
+    rounds: list[Round] = []
+    fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
+    start = fresh
+    while len(rounds) < n_rounds:
+        u, G = _with_positive_score(best_directions(space, table.multiply, n_directions, start), table)
+        if u.shape[1] == 0:
+            break
+        alpha = choose_step(table, G, step)
+        if not alpha > 0.0:  # the score was all rounding
+            break
+        before = table.loss
+        table.add(np.sqrt(alpha) * G)
+        if not np.isfinite(table.loss):
+            raise ValueError(
+                "the loss overflows: steps for kernel values in [−1, 1] are too long for these. Normalize "
+                "the step, or scale the rows down"
+            )
+        if step != "literal" and not table.loss < before:  # what was left to gain is less than rounding
+            break
+        rounds.append(Round(u, alpha, table.loss))
+        start = _near(u.sum(axis=1), fresh)
+        if progress is not None and progress(len(rounds)):
+            break
+    return rounds
+
+
+def _with_positive_score(best: Directions, table: PairTable) -> tuple[Array, Array]:
+    """Return the directions whose score is more than rounding: D ∘ S has eigenvalues of both signs.
+
+    The scores are computed afresh from the values: an eigenvalue has errors of the size of the largest.
+    """
+    G = best.values
+    scores = np.array([g @ table.multiply(g) for g in G.T])
+    good = scores > LEAST_EDGE * table.mass * np.max(G**2, axis=0, initial=0.0)
+    return best.u[:, good], G[:, good]
+
+
+def choose_step(table: PairTable, G: Array, step: str) -> float:
+    """Return α for the kernel G Gᵀ.
+
+    - "literal": as printed, by `bound_step`, which presumes values in [−1, 1].
+    - "normalized": the kernel is divided by its largest value before, and so is its α afterwards.
+    - "search": from there on to where the loss itself is least. The bound counts a pair as if the kernel were
+      0 or ±1 there; where it is mostly small, as with many classes, the bound's steps are much too short.
+    """
+    right, wrong = table.weigh(G)
+    if right <= wrong:
+        return 0.0
+    alpha = bound_step(right, wrong, table.n_pairs)
+    if step == "literal":
+        return alpha
+    alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
+    if step == "normalized" or wrong <= right / table.n_pairs:
+        return alpha
+    return search_step(table, G, alpha, right - wrong)
+
+
+def bound_step(right: float, wrong: float, n_pairs: int) -> float:
+    r"""Return :math:`\alpha_t = \tfrac12 \ln(W^+ / W^-)` [CKS02, Fig. 1].
+
+    It minimises :math:`W^+ e^{-\alpha} + W^- e^{\alpha}`, a bound on the loss for |K_t| ≤ 1. Where no pair is
+    wrong that would be infinite: then a share of one pair counts as wrong.
+    """
+    return 0.5 * float(np.log(right / max(wrong, right / n_pairs)))
+
+
+def search_step(table: PairTable, G: Array, alpha: float, gain: float) -> float:
+    """Return about where the loss is least along G Gᵀ, from an α at which it still falls.
+
+    `gain` is how fast the loss falls at zero.
+    """
+    left, left_slope = 0.0, -gain
+    right, right_slope = 3 * alpha, table.slope(G, 3 * alpha)
+    for _ in range(SEARCHES):
+        if right_slope >= -SLOPE_TOL * gain:  # the loss is convex, and grows in the end if a pair is wrong
+            break
+        left, left_slope = right, right_slope
+        right, right_slope = 3 * right, table.slope(G, 3 * right)
+    for _ in range(SEARCHES):
+        if right_slope <= SLOPE_TOL * gain:
+            break
+        middle = left + (right - left) * min(max(left_slope / (left_slope - right_slope), 0.1), 0.9)
+        slope = table.slope(G, middle)
+        if slope < -SLOPE_TOL * gain:
+            left, left_slope = middle, slope
+        else:
+            right, right_slope = middle, slope
+    return right
+
+
+def _near(u: Array, fresh: Array) -> Array:
+    """Return where the next search starts: at the last directions, which saves steps, with a share of all."""
+    near: Array = u / np.linalg.norm(u) + FRESH * fresh / np.linalg.norm(fresh)
+    return near

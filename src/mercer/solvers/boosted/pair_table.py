@@ -1,0 +1,245 @@
+r"""The pairs that a kernel is boosted on: weights D, signs S, kernel values K, B = D ∘ S [CKS02, Fig. 1].
+
+:math:`S_{ij}` is +1 for similar rows and −1 for others. Boosting asks of a table the product B v, how much
+weight a new kernel has on either side, how the loss falls along it, and to add it. A new kernel comes as the
+features G of the rows, :math:`K_t = G G^\top`.
+
+- `AllPairs` hold every ordered pair (i, j), i = j included, of labelled rows: O(m²) memory and time.
+- `ListedPairs` hold some pairs, i ≤ j, with a weight each: O(number of pairs).
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+from scipy.linalg.blas import dsymv
+
+from mercer._typing import Array, Index
+from mercer.losses import Loss, exp_value, log_weight
+
+LARGE = 1e300  # may still be doubled
+
+
+class Balance(NamedTuple):
+    """What one similar, and one dissimilar pair weighs."""
+
+    similar: float = 1.0
+    dissimilar: float = 1.0
+
+
+class PairTable(Protocol):
+    """What boosting needs of pairs."""
+
+    loss: float  # the mean over the pairs
+    mass: float  # the sum of the weights D
+    n_pairs: int  # ordered
+
+    def multiply(self, v: Array) -> Array:
+        """Return B v."""
+
+    def weigh(self, G: Array) -> tuple[float, float]:
+        """Return the weights W⁺ and W⁻ of the pairs that G Gᵀ has right and wrong, times its size there."""
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss, up to a positive factor, where t G Gᵀ is added."""
+
+    def add(self, G: Array) -> None:
+        """Add G Gᵀ to the kernel, and give every pair its new weight."""
+
+
+class AllPairs:
+    """Every pair of labelled rows, in two m × m arrays of which one half is used.
+
+    Inside, the rows stand in the order of their labels: those that are similar to a row are neighbours.
+    """
+
+    def __init__(self, label: Index, balance: Balance, loss: Loss) -> None:
+        m = len(label)
+        self._order = np.argsort(label, kind="stable")
+        self._start = np.searchsorted(label[self._order], label[self._order])  # of each row's class
+        self._balance = (balance.similar, balance.dissimilar)
+        self._exponential = loss.name == "exp"
+        self._K = np.zeros((m, m))
+        self._B = np.zeros((m, m))
+        self.n_pairs = m * m
+        same = float(np.sum(np.bincount(label).astype(float) ** 2))
+        self._total = balance.similar * same + balance.dissimilar * (m * m - same)
+        self.add(np.zeros((m, 1)))
+
+    def multiply(self, v: Array) -> Array:
+        """Return B v."""
+        out = np.empty_like(v)
+        out[self._order] = dsymv(1.0, self._B.T, v[self._order])  # the upper half of Bᵀ is our lower one
+        return out
+
+    def weigh(self, G: Array) -> tuple[float, float]:
+        """Return W⁺ and W⁻."""
+        return _weigh_all(self._B, self._ordered(G))
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss along G Gᵀ."""
+        return _slope_of_all(self._K, self._ordered(G), self._start, self._balance, self._exponential, t)
+
+    def add(self, G: Array) -> None:
+        """Add G Gᵀ to the kernel, and give every pair its new weight."""
+        loss, self.mass = _add_to_all(
+            self._K, self._B, self._ordered(G), self._start, self._balance, self._exponential
+        )
+        self.loss = loss / self._total
+
+    def _ordered(self, G: Array) -> Array:
+        return np.ascontiguousarray(G[self._order].T)
+
+
+class ListedPairs:
+    """Pairs of rows i ≤ j, each with its sign S_ij and its weight D_ij = D_ji before the first round."""
+
+    def __init__(self, rows: Index, sign: Array, weight: Array, n_rows: int, loss: Loss) -> None:
+        self._rows = rows
+        self._sign = sign
+        self._weight = weight
+        self._loss = loss
+        self._K = np.zeros(len(rows))
+        self._twice = np.where(rows[:, 0] == rows[:, 1], 1.0, 2.0)  # (i, j) stands for (j, i) as well
+        self._n_rows = n_rows
+        self.n_pairs = int(self._twice.sum())
+        self.add(np.zeros((n_rows, 1)))
+
+    def multiply(self, v: Array) -> Array:
+        """Return B v."""
+        out = np.zeros(self._n_rows)
+        _multiply_listed(self._rows, self._B, v, out)
+        return out
+
+    def weigh(self, G: Array) -> tuple[float, float]:
+        """Return W⁺ and W⁻."""
+        gain = self._twice * self._B * self._evaluate(G)
+        return float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
+
+    def slope(self, G: Array, t: float) -> float:
+        """Return the derivative of the loss along G Gᵀ."""
+        k = self._evaluate(G)
+        weight = self._twice * self._weight * self._loss.weight(self._sign * (self._K + t * k))
+        return -float(weight @ (self._sign * k))
+
+    def add(self, G: Array) -> None:
+        """Add G Gᵀ to the kernel, and give every pair its new weight."""
+        self._K += self._evaluate(G)
+        margin = self._sign * self._K
+        D = self._weight * self._loss.weight(margin)
+        self._B = self._sign * D
+        weight = self._twice * self._weight
+        self.mass = float(self._twice @ D)
+        self.loss = float(weight @ self._loss.value(margin) / weight.sum())
+
+    def _evaluate(self, G: Array) -> Array:
+        values: Array = np.einsum("ij,ij->i", G[self._rows[:, 0]], G[self._rows[:, 1]])
+        return values
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _weigh_all(B: Array, G: Array) -> tuple[float, float]:
+    total, size = 0.0, 0.0
+    k = np.empty(len(B))
+    for i in range(len(B)):
+        _row_of_product(G, i, k)
+        for j in range(i):  # these count twice, in either order
+            gain = 2.0 * B[i, j] * k[j]
+            total += gain
+            size += abs(gain)
+        total += B[i, i] * k[i]
+        size += abs(B[i, i] * k[i])
+    return 0.5 * (size + total), 0.5 * (size - total)
+
+
+@njit(cache=True, nogil=True)
+def _add_to_all(
+    K: Array, B: Array, G: Array, start: Index, balance: tuple[float, float], exponential: bool
+) -> tuple[float, float]:
+    """Update the lower halves of K and B; return the sum of the losses and of the weights D."""
+    loss, mass = 0.0, 0.0
+    k = np.empty(len(K))
+    for i in range(len(K)):
+        _row_of_product(G, i, k)
+        K[i, : i + 1] += k[: i + 1]
+        others, own = slice(0, start[i]), slice(start[i], i)
+        for part, sign, weight in ((others, -1.0, 2 * balance[1]), (own, 1.0, 2 * balance[0])):
+            sums = _reweigh(K[i, part], B[i, part], sign, 0.5 * weight, exponential)
+            loss += weight * sums[0]
+            mass += weight * sums[1]
+        sums = _reweigh(K[i, i : i + 1], B[i, i : i + 1], 1.0, balance[0], exponential)
+        loss += balance[0] * sums[0]
+        mass += balance[0] * sums[1]
+    return loss, mass
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _reweigh(K: Array, B: Array, sign: float, weight: float, exponential: bool) -> tuple[float, float]:
+    """Give pairs of one kind their entries of B; return the sums of their losses and loss weights."""
+    if exponential:
+        total = 0.0
+        for j in range(len(K)):
+            q = exp_value(sign * K[j])
+            B[j] = sign * weight * q
+            total += q
+        return total, total
+    loss, mass, product = 0.0, 0.0, 1.0
+    for j in range(len(K)):
+        margin = sign * K[j]
+        e = np.exp(-abs(margin))
+        q = (e if margin > 0 else 1.0) / (1.0 + e)  # log_weight, and below log_value, with one exp for both
+        B[j] = sign * weight * q
+        mass += q
+        loss += max(-margin, 0.0)
+        product *= 1.0 + e
+        if product > LARGE:  # one logarithm for many factors
+            loss += np.log(product)
+            product = 1.0
+    return loss + np.log(product), mass
+
+
+@njit(cache=True, nogil=True)
+def _slope_of_all(
+    K: Array, G: Array, start: Index, balance: tuple[float, float], exponential: bool, t: float
+) -> float:
+    """Return −Σ D S ∘ G Gᵀ over all ordered pairs, with the weights D at K + t G Gᵀ."""
+    total = 0.0
+    k = np.empty(len(K))
+    for i in range(len(K)):
+        _row_of_product(G, i, k)
+        others, own = slice(0, start[i]), slice(start[i], i)
+        total += 2 * balance[1] * _slope_of_kind(K[i, others], k[others], -1.0, exponential, t)
+        total += 2 * balance[0] * _slope_of_kind(K[i, own], k[own], 1.0, exponential, t)
+        total += balance[0] * _slope_of_kind(K[i, i : i + 1], k[i : i + 1], 1.0, exponential, t)
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _slope_of_kind(K: Array, k: Array, sign: float, exponential: bool, t: float) -> float:
+    total = 0.0
+    if exponential:
+        for j in range(len(K)):
+            total += exp_value(sign * (K[j] + t * k[j])) * k[j]
+    else:
+        for j in range(len(K)):
+            total += log_weight(sign * (K[j] + t * k[j])) * k[j]
+    return -sign * total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _row_of_product(G: Array, i: int, out: Array) -> None:
+    """Put (GᵀG)_ij for j ≤ i into `out`."""
+    out[: i + 1] = 0.0
+    for b in range(len(G)):
+        g = G[b, i]
+        for j in range(i + 1):
+            out[j] += g * G[b, j]
+
+
+@njit(cache=True, nogil=True)
+def _multiply_listed(rows: Index, B: Array, v: Array, out: Array) -> None:
+    for p in range(len(rows)):
+        i, j = rows[p, 0], rows[p, 1]
+        out[i] += B[p] * v[j]
+        if i != j:
+            out[j] += B[p] * v[i]

@@ -1,0 +1,1 @@
+"""Idealized kernels: a quadratic program over pairs of samples [KT03]."""

@@ -1,0 +1,1 @@
+"""Boosting of Gaussian mixtures over pairs of samples [HBW06]."""

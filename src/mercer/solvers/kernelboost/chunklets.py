@@ -1,0 +1,106 @@
+"""Chunklets: rows that must share a component, and which of these sets must not share one.
+
+Similar rows are connected through each other (the similar of the similar are similar): the connected sets are
+chunklets. A dissimilar pair then keeps two whole chunklets apart.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from mercer._typing import Array, Index
+from mercer.pairs import Pairs
+
+
+class Chunklets(NamedTuple):
+    """Sets of rows, and which of them are apart. Rows that are in none are free."""
+
+    rows: Index  # the rows that are in a chunklet
+    number: Index  # the chunklet of each of them, from 0 without gaps
+    apart: Index  # (n_edges, 2): chunklets that must not share a component, each pair once, smaller first
+
+    @property
+    def n_chunklets(self) -> int:
+        """Return how many there are."""
+        return int(self.number.max(initial=-1)) + 1
+
+    def signs(self) -> Array:
+        """Return what is known of chunklets two at a time: 1 for one and itself, −1 for two apart, else 0."""
+        signs = np.eye(self.n_chunklets)
+        signs[self.apart[:, 0], self.apart[:, 1]] = signs[self.apart[:, 1], self.apart[:, 0]] = -1.0
+        return signs
+
+
+def no_chunklets() -> Chunklets:
+    """Return what leaves all rows free."""
+    none = np.empty(0, dtype=np.intp)
+    return Chunklets(none, none, none.reshape(0, 2))
+
+
+def chunk_labels(label: Index) -> Chunklets:
+    """Return one chunklet for each class, each apart from all others; all rows are labelled."""
+    n_classes = int(label.max(initial=-1)) + 1
+    return Chunklets(np.arange(len(label)), label, np.column_stack(np.triu_indices(n_classes, k=1)))
+
+
+def chunk_pairs(pairs: Pairs, n_rows: int) -> Chunklets:
+    """Return the chunklets of the rows in (checked) pairs, by transitive closure.
+
+    Raises ValueError where a dissimilar pair is similar by closure, and says through which rows.
+    """
+    graph = _graph(pairs.similar, n_rows)
+    _, group = connected_components(graph, directed=False)
+    inside = group[pairs.dissimilar[:, 0]] == group[pairs.dissimilar[:, 1]]
+    if np.any(inside):
+        raise ValueError(_contradiction(graph, pairs.dissimilar[inside]))
+    rows = pairs.rows()
+    groups, number = np.unique(group[rows], return_inverse=True)
+    apart = np.sort(np.searchsorted(groups, group[pairs.dissimilar]), axis=1)
+    return Chunklets(rows, number.astype(np.intp), np.unique(apart, axis=0).astype(np.intp))
+
+
+def split_chunklets(whole: Chunklets, part: Index) -> Chunklets:
+    """Return smaller chunklets: `part` numbers them, for each row. Parts of one are not kept apart."""
+    parts, number = np.unique(np.column_stack([whole.number, part]), axis=0, return_inverse=True)
+    origin = csr_array((np.ones(len(parts)), (np.arange(len(parts)), parts[:, 0])))
+    # parts are numbered in the order of the chunklets that they are of, so that the smaller stays the first
+    between = (origin @ _graph(whole.apart, whole.n_chunklets) @ origin.T).tocoo()
+    apart = np.column_stack(between.coords).astype(np.intp)
+    return Chunklets(whole.rows, number.reshape(-1).astype(np.intp), apart)
+
+
+def color_greedily(chunklets: Chunklets) -> Index:
+    """Return a component for each chunklet such that chunklets that are apart have different ones.
+
+    Each takes the first that is free, those with the most neighbours first. That needs at least as many
+    components as there are chunklets mutually apart, and just so many where these are complete, as classes
+    are.
+    """
+    m = chunklets.n_chunklets
+    neighbours: list[set[int]] = [set() for _ in range(m)]
+    for a, b in chunklets.apart.tolist():
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    color = np.full(m, -1, dtype=np.intp)
+    for c in sorted(range(m), key=lambda c: -len(neighbours[c])):
+        taken = {int(color[other]) for other in neighbours[c]}
+        color[c] = next(k for k in range(m) if k not in taken)
+    return color
+
+
+def _graph(edges: Index, n: int) -> csr_array:
+    return coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
+
+
+def _contradiction(similar: csr_array, wrong: Index) -> str:
+    first, last = (int(row) for row in wrong[0])
+    _, before = breadth_first_order(similar, first, directed=False)
+    path = [last]
+    while path[-1] != first:
+        path.append(int(before[path[-1]]))
+    return (
+        f"{len(wrong)} of the dissimilar pairs are similar by way of other rows, such as {(first, last)}: "
+        f"the similar pairs connect {' – '.join(map(str, reversed(path)))}. Drop one of these pairs"
+    )

@@ -1,0 +1,211 @@
+r"""Mixtures of Gaussians fitted by EM to weighted rows, under constraints [HBW06, Section 2.2].
+
+The components :math:`l_1, \dots, l_n` of the rows are hidden; Ω says that rows of a chunklet share one, and
+that some chunklets do not. EM climbs the logarithm of
+
+.. math:: p(X, \Omega | \Theta)
+          = \sum_{L \text{ that respects } \Omega} \prod_i \pi_{l_i} G(x_i | \mu_{l_i}, \Sigma_{l_i}), \tag{3}
+
+plus that of a prior of the covariances. Weights of rows count in the M-step alone, as if a row were there
+more than once; the sum never falls where all rows that are constrained together weigh the same.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+
+from mercer._typing import Array
+from mercer.solvers.kernelboost.assignments import Assignments, infer_assignments, plan_assignments
+from mercer.solvers.kernelboost.chunklets import Chunklets
+from mercer.solvers.kernelboost.gaussians import (
+    Gaussians,
+    Prior,
+    fit_gaussians,
+    log_joint,
+    log_prior,
+    softmax_rows,
+)
+
+
+class Problem(NamedTuple):
+    """What a mixture is to explain."""
+
+    X: Array
+    weights: Array  # of the rows
+    plan: Assignments
+    n_components: int
+    kind: str  # of covariance: "full", "tied" or "diag"
+    prior: Prior
+
+
+class Expectation(NamedTuple):
+    """The E-step: which row belongs where, and how well the mixture explains it all."""
+
+    shares: Array  # (n, M): posteriors under the constraints
+    log_likelihood: float  # log p(X), of the weighted rows without the constraints
+    log_compliance: float  # log p(Ω | X): zero where the mixture respects the constraints by itself
+
+
+class MixtureFit(NamedTuple):
+    """A fitted mixture."""
+
+    model: Gaussians
+    objective: float  # the weighted log p(X, Ω), and that of the prior
+    log_compliance: float  # log p(Ω | X), which is a part of it
+    score: float  # what restarts are judged by, see `fit_mixture`
+    n_iter: int
+    converged: bool
+
+
+def state_problem(
+    X: Array,
+    chunklets: Chunklets,
+    n_components: int,
+    *,
+    kind: str = "full",
+    prior: Prior | None = None,
+    weights: Array | None = None,
+) -> Problem:
+    """Return the problem; raise ValueError if so few components cannot keep all chunklets apart.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The rows.
+    chunklets : Chunklets
+        Which rows share components, and which do not.
+    n_components : int
+        M.
+    kind : {"full", "tied", "diag"}, default="full"
+        A covariance for each component, one for all, or diagonal ones.
+    prior : Prior, optional
+        Of the covariances. Without one (or a ridge) a component may collapse.
+    weights : array of shape (n,), optional
+        The weights of the rows, as multiplicities: see `effective_weights`. None: all one.
+    """
+    weights = np.ones(len(X)) if weights is None else weights
+    plan = plan_assignments(chunklets, n_components)
+    return Problem(X, weights, plan, n_components, kind, Prior() if prior is None else prior)
+
+
+def effective_weights(weights: Array) -> Array:
+    """Return the weights, scaled to sum to the effective sample size (Σw)² / Σw².
+
+    Where a few rows have nearly all of the weight, they count as those few, and the prior counts for more.
+    """
+    scaled = weights / weights.max()
+    return scaled * (scaled.sum() / np.sum(scaled**2))
+
+
+def expect(problem: Problem, model: Gaussians) -> Expectation:
+    """Return the posteriors under the constraints: the E-step."""
+    chunklets = problem.plan.chunklets
+    shares = log_joint(problem.X, model)
+    evidence = problem.plan.gather @ shares[chunklets.rows]
+    sums = softmax_rows(shares)
+    found = infer_assignments(problem.plan, evidence)
+    shares[chunklets.rows] = found.posterior[chunklets.number]
+    # rows that are constrained together have one likelihood: it counts with their mean weight
+    unit, n_units = problem.plan.unit[chunklets.number], len(found.log_sums)
+    total = np.bincount(unit, problem.weights[chunklets.rows], n_units)
+    apart = np.bincount(unit, sums[chunklets.rows], n_units)
+    mean = total / np.maximum(np.bincount(unit, minlength=n_units), 1)
+    free = problem.weights.copy()
+    free[chunklets.rows] = mean[unit]
+    return Expectation(shares, float(free @ sums), float(mean @ (found.log_sums - apart)))
+
+
+def maximize(problem: Problem, shares: Array) -> Gaussians:
+    """Return the most likely mixture for given shares: the M-step."""
+    return fit_gaussians(problem.X, shares * problem.weights[:, None], problem.kind, problem.prior)
+
+
+def run_em(problem: Problem, model: Gaussians, *, max_iter: int, tol: float) -> MixtureFit:
+    """Return where EM leads from a mixture.
+
+    It ends where the objective changes by less than `tol` for a row of weight one.
+    """
+    before, size = -np.inf, problem.weights.sum()
+    for step in range(max_iter + 1):
+        found = expect(problem, model)
+        objective = found.log_likelihood + found.log_compliance + log_prior(model, problem.prior)
+        converged = abs(objective - before) < tol * size
+        if converged or step == max_iter:
+            break
+        before = objective
+        model = maximize(problem, found.shares)
+    bound = problem.weights[problem.plan.chunklets.rows].sum()
+    compliance = found.log_compliance / bound if bound > 0.0 else 0.0
+    score = (objective - found.log_compliance) / size + compliance
+    return MixtureFit(model, objective, found.log_compliance, score, step, bool(converged))
+
+
+def fit_mixture(
+    problem: Problem, rng: RandomState, *, n_starts: int = 1, max_iter: int = 100, tol: float = 1e-3
+) -> MixtureFit:
+    """Return the best of several fits, by likelihood *and* by how well the constraints are respected.
+
+    The likelihood alone likes to divide a large class in two and to merge two others, against the will of a
+    few labelled rows among many that are not. So the judge (`MixtureFit.score`) takes the two per row: log
+    p(X) of the average row, and log p(Ω | X) of the average row that is constrained.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows and constraints.
+    rng : RandomState
+        For the starts.
+    n_starts : int, default=1
+        How many.
+    max_iter : int, default=100
+        The most steps from each start.
+    tol : float, default=1e-3
+        See `run_em`.
+    """
+    fits = (
+        run_em(problem, draw_start(problem, rng), max_iter=max_iter, tol=tol) for _ in range(max(1, n_starts))
+    )
+    return max(fits, key=_score)
+
+
+def draw_start(problem: Problem, rng: RandomState) -> Gaussians:
+    """Return a mixture to start from: seeds as in k-means++, and round components of one size.
+
+    Seeds are rows, or the means of chunklets; each is drawn with a probability proportional to its weight and
+    its squared distance to the seeds before it.
+    """
+    points, weights = _points(problem)
+    seeds = np.empty((problem.n_components, points.shape[1]))
+    distance = np.ones(len(points))
+    for j in range(problem.n_components):
+        chance = np.cumsum(weights * distance)
+        if not chance[-1] > 0.0:  # there are fewer different points than components
+            chance = np.cumsum(weights)
+        chosen = min(int(np.searchsorted(chance, rng.uniform() * chance[-1], side="right")), len(points) - 1)
+        seeds[j] = points[chosen]
+        new = np.sum((points - seeds[j]) ** 2, axis=1)
+        distance = np.minimum(distance, new) if j else new
+    d, nu = points.shape[1], problem.prior.strength
+    size = weights @ distance / d + nu * np.mean(problem.prior.scale)
+    variance = float(size / (weights.sum() + nu)) or 1.0
+    shape = {"full": (problem.n_components, d, d), "tied": (1, d, d), "diag": (problem.n_components, d)}
+    factors = np.broadcast_to(
+        (np.ones(d) if problem.kind == "diag" else np.eye(d)) / np.sqrt(variance), shape[problem.kind]
+    )
+    return Gaussians(np.full(problem.n_components, 1 / problem.n_components), seeds, factors)
+
+
+def _points(problem: Problem) -> tuple[Array, Array]:
+    """Return the free rows and the means of the chunklets, and their weights."""
+    X, w, chunklets = problem.X, problem.weights, problem.plan.chunklets
+    free = np.ones(len(X), dtype=bool)
+    free[chunklets.rows] = False
+    gather, bound = problem.plan.gather, w[chunklets.rows]
+    size = gather @ bound
+    means = (gather @ (bound[:, None] * X[chunklets.rows])) / np.where(size > 0.0, size, 1.0)[:, None]
+    return np.concatenate([means, X[free]]), np.concatenate([size, w[free]])
+
+
+def _score(fit: MixtureFit) -> float:
+    return fit.score

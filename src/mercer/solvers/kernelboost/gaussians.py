@@ -1,0 +1,217 @@
+r"""Mixtures of Gaussians: densities, and the parameters that shares of rows give them.
+
+A covariance is kept as a factor P of its inverse, :math:`\Sigma^{-1} = P P^\top`, upper triangular: then
+
+.. math:: \log \pi_j G(x | \mu_j, \Sigma_j) = \log \pi_j + \log |P_j| - \tfrac{d}{2} \log 2\pi
+          - \tfrac12 \| (x - \mu_j)^\top P_j \|^2
+
+is one product of matrices for each component. Covariances are "full", "tied" (one for all components) or
+"diag"; their factors are of shape (M, d, d), (1, d, d) and (M, d).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from mercer._typing import Array
+
+KINDS = ("full", "tied", "diag")
+ROWS_AT_A_TIME = 2048  # so many stay near the processor while all components look at them
+LEAST_SHARE = 10 * np.finfo(np.float64).eps  # rows that each component has at least, as in scikit-learn
+
+
+class Gaussians(NamedTuple):
+    """A mixture of M Gaussians."""
+
+    weights: Array  # (M,): π
+    means: Array  # (M, d)
+    factors: Array  # P of each component, by the kind of covariance
+
+    @property
+    def offsets(self) -> Array:
+        """Return log π_j + log |P_j|."""
+        diagonal = self.factors if self.factors.ndim == 2 else np.einsum("jkk->jk", self.factors)
+        offsets: Array = np.log(self.weights) + np.log(diagonal).sum(axis=1)
+        return offsets
+
+    @property
+    def covariances(self) -> Array:
+        """Return Σ of each component: (M, d, d), (1, d, d) or, "diag", the variances (M, d)."""
+        if self.factors.ndim == 2:
+            return self.factors**-2.0
+        inverse = np.linalg.inv(self.factors)
+        covariances: Array = inverse.transpose(0, 2, 1) @ inverse
+        return covariances
+
+
+class Prior(NamedTuple):
+    r"""What is presumed of covariances.
+
+    .. math:: \Sigma_j = (N_j S_j + \nu_0 S_0) / (N_j + \nu_0) + \epsilon I.
+
+    With ε = 0 that is the largest posterior density for a prior whose logarithm is, up to a constant,
+    :math:`-\tfrac{\nu_0}{2} (\log |\Sigma| + \operatorname{tr} S_0 \Sigma^{-1})`, an inverse Wishart one. As
+    if ν₀ more rows with the covariance S₀ had been seen.
+    """
+
+    strength: float = 0.0  # ν₀
+    scale: Array | float = 1.0  # the diagonal of S₀
+    ridge: float = 0.0  # ε, which scikit-learn calls reg_covar
+
+
+def log_joint(X: Array, model: Gaussians) -> Array:
+    """Return log π_j G(x | μ_j, Σ_j) for each row and component. O(n M d²), and O(n M d) for "diag"."""
+    n, d = X.shape
+    offsets = model.offsets - 0.5 * d * np.log(2 * np.pi)
+    values = np.empty((n, len(model.means)))
+    if model.factors.ndim == 2:
+        for j, (mean, root) in enumerate(zip(model.means, model.factors, strict=True)):
+            _put_scaled_distances(X, mean, root, offsets[j], values[:, j])
+        return values
+    if len(model.factors) == 1:
+        projected, centres = X @ model.factors[0], model.means @ model.factors[0]
+        for j, centre in enumerate(centres):
+            _put_distances(projected, centre, offsets[j], values[:, j])
+        return values
+    centres = np.einsum("jk,jkl->jl", model.means, model.factors)
+    projected = np.empty((min(n, ROWS_AT_A_TIME), d))
+    for rows in _blocks(n):
+        part, block = projected[: rows.stop - rows.start], X[rows]
+        for j, (centre, factor) in enumerate(zip(centres, model.factors, strict=True)):
+            np.matmul(block, factor, out=part)
+            _put_distances(part, centre, offsets[j], values[rows, j])
+    return values
+
+
+def fit_gaussians(X: Array, shares: Array, kind: str, prior: Prior) -> Gaussians:
+    """Return the mixture for which the rows, shared out, are the most likely: the M-step. O(n M d²).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The rows.
+    shares : array of shape (n, M)
+        How much of each row belongs to each component: posteriors, times the weight of the row.
+    kind : {"full", "tied", "diag"}
+        What covariances there are.
+    prior : Prior
+        Of the covariances.
+    """
+    size = shares.sum(axis=0) + LEAST_SHARE
+    means = (shares.T @ X) / size[:, None]
+    if kind == "diag":
+        scatter = np.stack([share @ (X - mean) ** 2 for share, mean in zip(shares.T, means, strict=True)])
+        # S₀, ν₀ and N_j are as in the other branch, but only the diagonal of S_j counts
+        variance = (scatter + prior.strength * prior.scale) / (size[:, None] + prior.strength) + prior.ridge
+        return Gaussians(size / size.sum(), means, _positive(variance) ** -0.5)
+    scatter, counts = _scatter(X, shares, means), size
+    if kind == "tied":
+        scatter, counts = scatter.sum(axis=0, keepdims=True), size.sum(keepdims=True)
+    covariances = scatter / (counts + prior.strength)[:, None, None]
+    diagonal = np.einsum("jkk->jk", covariances)  # a view: S₀ is diagonal, and so is the ridge
+    diagonal += prior.strength * prior.scale / (counts + prior.strength)[:, None] + prior.ridge
+    return Gaussians(size / size.sum(), means, np.stack([_factor(C) for C in covariances]))
+
+
+def log_prior(model: Gaussians, prior: Prior) -> float:
+    """Return the logarithm of the prior's density (`Prior`), up to a constant."""
+    if prior.strength == 0.0:
+        return 0.0
+    P = model.factors
+    squared = P**2 if P.ndim == 2 else np.einsum("jkl,jkl->jk", P, P)  # the diagonals of the inverses
+    diagonal = P if P.ndim == 2 else np.einsum("jkk->jk", P)
+    return float(-0.5 * prior.strength * (np.sum(prior.scale * squared) - 2 * np.sum(np.log(diagonal))))
+
+
+def softmax_rows(values: Array) -> Array:
+    """Turn the rows into their softmax, in place, and return the log-sum-exp of each."""
+    sums = np.empty(len(values))
+    _softmax(values, sums)
+    return sums
+
+
+def _scatter(X: Array, shares: Array, means: Array) -> Array:
+    """Return Σ_i r_ij (x_i − μ_j)(x_i − μ_j)ᵀ for each component."""
+    scatter = np.zeros((len(means), X.shape[1], X.shape[1]))
+    centred = np.empty((min(len(X), ROWS_AT_A_TIME), X.shape[1]))
+    roots = np.sqrt(shares)
+    for rows in _blocks(len(X)):
+        part, block = centred[: rows.stop - rows.start], X[rows]
+        for j, mean in enumerate(means):
+            _centre(block, mean, roots[rows, j], part)
+            scatter[j] += part.T @ part
+    return scatter
+
+
+def _factor(covariance: Array) -> Array:
+    """Return the upper triangular P with P Pᵀ = Σ⁻¹.
+
+    By LAPACK itself: few rows and columns take less time than what SciPy does before it calls it.
+    """
+    L, failure = dpotrf(covariance, lower=True)
+    if failure:
+        raise _collapsed()
+    inverse, failure = dtrtri(L, lower=True)
+    if failure:
+        raise _collapsed()
+    factor: Array = inverse.T
+    return factor
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Divide n rows as `gen_batches` does, which checks its arguments for longer than an E-step takes."""
+    return (slice(start, min(start + ROWS_AT_A_TIME, n)) for start in range(0, n, ROWS_AT_A_TIME))
+
+
+def _positive(variance: Array) -> Array:
+    if not np.all(variance > 0.0):
+        raise _collapsed()
+    return variance
+
+
+def _collapsed() -> ValueError:
+    return ValueError(
+        "the rows of a component do not span the space, so that its density is unbounded: give the "
+        "covariances a prior, or a ridge"
+    )
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _put_distances(projected: Array, centre: Array, offset: float, values: Array) -> None:
+    for i in range(len(projected)):
+        total = 0.0
+        for k in range(len(centre)):
+            total += (projected[i, k] - centre[k]) ** 2
+        values[i] = offset - 0.5 * total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _put_scaled_distances(X: Array, mean: Array, root: Array, offset: float, values: Array) -> None:
+    for i in range(len(X)):
+        total = 0.0
+        for k in range(len(mean)):
+            total += ((X[i, k] - mean[k]) * root[k]) ** 2
+        values[i] = offset - 0.5 * total
+
+
+@njit(cache=True, nogil=True)
+def _centre(X: Array, mean: Array, root: Array, centred: Array) -> None:
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            centred[i, k] = (X[i, k] - mean[k]) * root[i]
+
+
+@njit(cache=True, nogil=True)
+def _softmax(values: Array, sums: Array) -> None:
+    for i in range(len(values)):
+        largest = values[i].max()
+        total = 0.0
+        for j in range(values.shape[1]):
+            values[i, j] = np.exp(values[i, j] - largest)
+            total += values[i, j]
+        for j in range(values.shape[1]):
+            values[i, j] /= total
+        sums[i] = largest + np.log(total)

@@ -1,0 +1,1 @@
+"""The SVM over all decision stumps, without a Gram matrix [LL05]."""

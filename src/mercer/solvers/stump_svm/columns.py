@@ -1,0 +1,95 @@
+"""Columns for the stump kernel: each row's place among the sorted values, or the bins, of each feature."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mercer._typing import Array
+from mercer.solvers.stump_svm.column_products import CodedColumns, SortedColumns
+
+__all__ = ["CodedColumns", "SortedColumns", "bin_columns", "choose_knots", "code_columns", "select_rows"]
+
+
+def code_columns(X: Array) -> CodedColumns:
+    """Sort the distinct values of each feature of X (n, D): O(n D log n) time, at most 12 bytes a cell."""
+    distinct = [_distinct(X[:, d]) for d in range(X.shape[1])]
+    return _find_codes(X, distinct, distinct)
+
+
+def _distinct(column: Array) -> Array:
+    ordered = np.sort(column)
+    return ordered[np.append(True, ordered[1:] > ordered[:-1])]
+
+
+def _find_codes(X: Array, bounds: list[Array], values: list[Array]) -> CodedColumns:
+    """Code each value by how many of its feature's ascending bounds are below it."""
+    n_values = max(len(value) for value in values)
+    code = np.empty(X.shape[::-1], dtype=np.uint8 if n_values <= 256 else np.uint32)
+    for d, bound in enumerate(bounds):
+        count_below(np.ascontiguousarray(X[:, d]), bound, code[d])
+    return CodedColumns(code, np.stack([np.pad(v, (0, n_values - len(v)), mode="edge") for v in values]))
+
+
+@njit(cache=True, nogil=True)
+def count_below(column: Array, bounds: Array, out: NDArray[Any]) -> None:
+    """Put into `out` how many of the ascending bounds are below each value, as `np.searchsorted` does.
+
+    The range is cut into as many equal cells as there are bounds. Which cell a number falls into never
+    decreases with it, rounding or not, so that only the bounds of a value's own cell are left to search.
+    """
+    n_cells = len(bounds)
+    lowest, width = (bounds[0], bounds[-1] - bounds[0]) if n_cells > 0 else (0.0, 0.0)
+    scale = n_cells / width if width > 0.0 else 0.0
+    scale = scale if scale < np.inf else 0.0
+    start = np.zeros(n_cells + 2, np.int32)  # how many bounds are in cells before this one
+    for bound in bounds:
+        start[_cell(bound, lowest, scale, n_cells) + 1] += 1
+    for cell in range(n_cells):
+        start[cell + 1] += start[cell]
+    for i in range(len(column)):
+        cell = _cell(column[i], lowest, scale, n_cells)
+        left, right = start[cell], start[cell + 1]
+        while left < right:
+            middle = (left + right) >> 1
+            if bounds[middle] < column[i]:
+                left = middle + 1
+            else:
+                right = middle
+        out[i] = left
+
+
+@njit(cache=True, nogil=True)
+def _cell(x: float, lowest: float, scale: float, n_cells: int) -> int:
+    return int(min(max((x - lowest) * scale, 0.0), n_cells - 1.0)) if scale > 0.0 else 0
+
+
+def select_rows(columns: CodedColumns, rows: NDArray[np.intp]) -> CodedColumns:
+    """Return the columns of some rows; where there are more values than rows, with the rows' values alone."""
+    code = np.ascontiguousarray(columns.code[:, rows])
+    if columns.value.shape[1] <= len(rows):
+        return CodedColumns(code, columns.value)
+    return code_columns(np.take_along_axis(columns.value, code.astype(np.intp), axis=1).T)
+
+
+def bin_columns(X: Array, knots: list[Array]) -> CodedColumns:
+    """Move each value of X (n, D) to the nearest of its feature's ascending knots."""
+    return _find_codes(X, [(k[1:] + k[:-1]) / 2 for k in knots], knots)
+
+
+def choose_knots(column: Array, max_bins: int) -> Array:
+    """Return at most max_bins values that stand for a column: its distinct values, or bin means.
+
+    A value that would fill a bin alone is a knot of its own. The bins of the others hold about equally many
+    rows each. The mean of a bin, and not its middle, keeps the first moment of the data: the error of the
+    binned kernel is then of second order.
+    """
+    distinct, count = np.unique(column, return_counts=True)
+    if len(distinct) <= max_bins:
+        return distinct
+    common = count * max_bins >= len(column)
+    others = np.repeat(distinct[~common], count[~common])
+    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
+    means = np.add.reduceat(others, edges[:-1]) / np.diff(edges)
+    return np.unique(np.append(distinct[common], means))

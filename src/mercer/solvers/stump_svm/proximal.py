@@ -1,0 +1,201 @@
+r"""One proximal problem of the SVM's dual: the response of its rows, and how far a point is from the end.
+
+Given a centre ĉ and scales σ_i, the problem is
+
+.. math:: \min_c \tfrac12 c^\top K c - y^\top c + \tfrac12 \sum_i (c_i - \hat c_i)^2 / \sigma_i
+          \quad\text{s.t.}\quad l \le c \le u,\; \textstyle\sum_i c_i = 0.
+
+Its dual is smooth in the decision values f = K a + b: it asks that a equals the *response*
+
+.. math:: c_i(f) = \operatorname{clip}(\hat c_i + \sigma_i (y_i - f_i),\, l_i,\, u_i),
+
+and the derivative of the dual along a step (Δa, Δb) is :math:`\sum_i \Delta f_i (a_i - c_i(f))`. Newton steps
+(`stump_svm.newton`) find its minimum.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mercer._typing import Array
+from mercer.solvers.stump_svm.operators import multiply
+
+HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
+SUM_TOL = 1e-12  # Σa is zero if it is at most this share of Σ|a|
+TINY = 1e-300
+SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
+
+
+class Problem(NamedTuple):
+    """The SVM's dual: minimise ½ cᵀKc − yᵀc in the box, with Σc = 0."""
+
+    operator: Any  # stands for K
+    y: Array
+    lower: Array
+    upper: Array
+    diagonal: float  # the mean diagonal of the centred K
+
+
+class Proximal(NamedTuple):
+    """A proximal term."""
+
+    center: Array
+    sigma: Array
+
+
+class Point(NamedTuple):
+    """Coefficients a, their product K a, and an intercept."""
+
+    coef: Array
+    value: Array
+    bias: float
+
+
+@njit(cache=True, nogil=True)
+def respond(problem: Problem, term: Proximal, value: Array, bias: float) -> tuple[float, Array]:
+    """Return the intercept at which the responses sum to zero, and the responses."""
+    t = term.center + term.sigma * (problem.y - value)
+    bias = balance(t, problem.lower, problem.upper, term.sigma, bias)
+    return bias, np.minimum(np.maximum(t - term.sigma * bias, problem.lower), problem.upper)
+
+
+@njit(cache=True, nogil=True)
+def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> float:
+    """Return b with Σ clip(t − σ b, lower, upper) = 0: Newton steps from b, kept inside a bracket.
+
+    The sum is piecewise linear in b. A Newton step that stays on one piece ends at the root, whatever is left
+    of the sum being rounding. Where all rows are clipped, an interval of b will do: its middle.
+    """
+    left, right, last_slope = -np.inf, np.inf, 0.0
+    for _ in range(200):
+        total, size, slope = _clipped_sum(t, lower, upper, sigma, b)
+        balanced = abs(total) <= (SUM_TOL if slope == last_slope else 1e-15) * size
+        if balanced and slope > 0:
+            return b
+        last_slope = slope
+        if total > 0:
+            left = b
+        else:
+            right = b
+        if slope > 0:
+            new = b + total / slope
+        else:
+            below, above = _flat_interval(t, lower, upper, sigma, b)
+            if balanced:
+                return 0.5 * (below + above) if np.isfinite(below) and np.isfinite(above) else b
+            new = above if total > 0 else below
+        if not left < new < right:
+            lowest, highest = _bracket(t, lower, upper, sigma)
+            left, right = max(left, lowest), min(right, highest)
+            new = 0.5 * (left + right)
+        if new in (left, right):
+            return b
+        b = new
+    return b
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _clipped_sum(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float, float]:
+    """Return Σ clip(t − σ b), the sum of its absolute values, and minus its derivative by b."""
+    total, size, slope = 0.0, 0.0, 0.0
+    for i in range(len(t)):
+        x = t[i] - sigma[i] * b
+        slope += sigma[i] if (x > lower[i]) & (x < upper[i]) else 0.0
+        x = min(max(x, lower[i]), upper[i])
+        total += x
+        size += abs(x)
+    return total, size, slope
+
+
+@njit(cache=True, nogil=True)
+def _bracket(t: Array, lower: Array, upper: Array, sigma: Array) -> tuple[float, float]:
+    """Return the interval outside of which all rows are clipped to the same side."""
+    lowest, highest = np.inf, -np.inf
+    for i in range(len(t)):
+        lowest = min(lowest, (t[i] - upper[i]) / sigma[i])
+        highest = max(highest, (t[i] - lower[i]) / sigma[i])
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True)
+def _flat_interval(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float]:
+    """Return the interval around b in which every row stays clipped as it is.
+
+    A row that rounding has put between its bounds belongs to the nearer one.
+    """
+    below, above = -np.inf, np.inf
+    for i in range(len(t)):
+        x = t[i] - sigma[i] * b
+        if x - lower[i] >= upper[i] - x:
+            above = min(above, (t[i] - upper[i]) / sigma[i])
+        else:
+            below = max(below, (t[i] - lower[i]) / sigma[i])
+    return min(below, b), max(above, b)
+
+
+@njit(cache=True, nogil=True)
+def make_feasible(problem: Problem, point: Point) -> Point:
+    """Clip a to the box, and shift its free rows so that they sum to zero.
+
+    Rows on a bound stay there, if they can: a projection would move them all off it by a hair.
+    """
+    lower, upper = problem.lower, problem.upper
+    coef = snap(problem, np.minimum(np.maximum(point.coef, lower), upper))
+    width = upper - lower
+    if abs(coef.sum()) > SUM_TOL * np.abs(coef).sum():
+        free = (lower < coef) & (coef < upper)
+        shifted = coef - np.where(free, coef.sum() / max((free * width).sum(), TINY) * width, 0.0)
+        if not np.all((lower <= shifted) & (shifted <= upper)):  # few or no free rows: others must move
+            shifted = np.minimum(
+                np.maximum(coef - width * balance(coef, lower, upper, width, 0.0), lower), upper
+            )
+        coef = snap(problem, shifted)
+    if np.all(coef == point.coef):
+        return point
+    return Point(coef, point.value + multiply(problem.operator, coef - point.coef), point.bias)
+
+
+@njit(cache=True, nogil=True)
+def snap(problem: Problem, coef: Array) -> Array:
+    """Put what is nearly on a bound on it. Newton steps may leave the box: those stay outside."""
+    lower, upper = problem.lower, problem.upper
+    typical = 1.0 / problem.diagonal if problem.diagonal > 0 else HUGE
+    out = coef.copy()
+    for i in range(len(coef)):
+        near = SNAP * min(upper[i] - lower[i], typical)
+        if abs(coef[i] - lower[i]) <= near:
+            out[i] = lower[i]
+        elif abs(coef[i] - upper[i]) <= near:
+            out[i] = upper[i]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def measure_violation(coef: Array, value: Array, y: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """Return LIBSVM's residual, and the intercept: the mean of y − K c over free rows or the middle.
+
+    The residual is the largest y_i − (K c)_i over rows that may rise, less the smallest over those that may
+    fall.
+    """
+    rise, fall = -HUGE, HUGE
+    total, free = 0.0, 0
+    for i in range(len(y)):
+        g = y[i] - value[i]
+        may_rise, may_fall = coef[i] < upper[i], coef[i] > lower[i]
+        rise = max(rise, g if may_rise else -HUGE)
+        fall = min(fall, g if may_fall else HUGE)
+        total += g if may_rise & may_fall else 0.0
+        free += 1 if may_rise & may_fall else 0
+    return rise - fall, total / free if free > 0 else 0.5 * (rise + fall)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def measure_gap(problem: Problem, coef: Array, f: Array) -> tuple[float, float]:
+    """Return how far the primal objective is above the dual one, and the dual one (the negative of P2's)."""
+    quadratic, linear, loss = 0.0, 0.0, 0.0
+    for i in range(len(f)):
+        quadratic += coef[i] * f[i]
+        linear += coef[i] * problem.y[i]
+        loss += (problem.upper[i] - problem.lower[i]) * max(0.0, 1.0 - problem.y[i] * f[i])
+    return quadratic - linear + loss, linear - 0.5 * quadratic

@@ -1,0 +1,1 @@
+"""The best kernel in the span of a superkernel [OSW02]."""

@@ -1,0 +1,118 @@
+r"""Weights of Gram matrices at which the labels are most probable [OSW02, (7), with a floor].
+
+.. math:: \min_{\beta \ge 0} \frac1n \min_f \Bigl[ \sum_i \log(1 + e^{-y_i f_i}) + \tfrac12 f^\top K^{-1} f
+          + \tfrac12 \log\det K \Bigr] + \tfrac12 \beta^\top M \beta, \qquad K = \sum_i \beta_i K_i +
+          \varepsilon I.
+
+Without ε it is unbounded below: log det K goes to −∞ with K, or with any eigenvalue of it. ε is the variance
+of noise on f, and the floor of all eigenvalues. f is found by Newton's method, β by L-BFGS-B, for which
+(Lemma 7)
+
+.. math:: \partial_{\beta_i} = \frac1{2n} \bigl( \operatorname{tr}(K^{-1} K_i) - a^\top K_i a \bigr)
+          + (M \beta)_i, \qquad a = K^{-1} f .
+
+The log-determinant is concave: the minimum may be a local one. Each step costs O(n³).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from mercer._typing import Array
+from mercer.solvers.superkernel.cutting_planes import Penalty, Planes
+from mercer.solvers.superkernel.grams.dense import Grams
+
+NEWTON_STEPS = 100
+NEWTON_TOL = 1e-10
+
+
+class Posterior(NamedTuple):
+    """The most probable f, and what it costs."""
+
+    value: float  # Σ log(1 + exp(−y f)) + ½ fᵀK⁻¹f
+    a: Array  # K⁻¹ f
+
+
+def most_probable(K: Array, y: Array) -> Posterior:
+    """Return the minimum over f, by Newton's method in a = K⁻¹ f with halved steps. K has full rank."""
+    a = np.zeros(len(y))
+    value = _cost(K, y, a)
+    for _ in range(NEWTON_STEPS):
+        f = K @ a
+        p = expit(-y * f)
+        W = np.maximum(p * (1.0 - p), 1e-12)
+        root = np.sqrt(W)
+        B = root[:, None] * K * root
+        B[np.diag_indices_from(B)] += 1.0
+        b = W * f + y * p
+        target = b - root * cho_solve(cho_factor(B, lower=True), root * (K @ b))
+        t = 1.0
+        while (ahead := _cost(K, y, a + t * (target - a))) > value and t > 1e-10:
+            t /= 2.0
+        gained = value - ahead
+        if gained > 0.0:
+            a, value = a + t * (target - a), ahead
+        if gained <= NEWTON_TOL * value:
+            break
+    return Posterior(value, a)
+
+
+def _cost(K: Array, y: Array, a: Array) -> float:
+    f = K @ a
+    return float(np.logaddexp(0.0, -y * f).sum() + 0.5 * a @ f)
+
+
+def minimize_posterior(
+    grams: Grams,
+    targets: Sequence[Array],
+    penalty: Penalty,
+    *,
+    noise: float,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int], bool] | None = None,
+) -> Planes:
+    """Return weights at a minimum; the mean over several targets of −1 and 1. There is no lower bound."""
+    n = grams.n_rows
+    size = 1.0 / np.sqrt(penalty.diagonal)  # unknowns of one size
+
+    def cost(u: Array) -> tuple[float, Array]:
+        beta = size * u
+        K = grams.combine(beta)
+        K[np.diag_indices_from(K)] += noise
+        factor = cho_factor(K, lower=True)
+        value, slope = (
+            float(np.log(np.diag(factor[0])).sum()),
+            0.5 * grams.products(cho_solve(factor, np.eye(n))),
+        )
+        for y in targets:
+            found = most_probable(K, y)
+            value += found.value / len(targets)
+            slope -= 0.5 * grams.quadratics(found.a) / len(targets)
+        return value / n + penalty.value(beta), size * (slope / n + penalty.slope(beta))
+
+    history: list[float] = []
+
+    def report(intermediate_result: object) -> None:
+        history.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
+        if progress is not None and progress(len(history)):
+            raise StopIteration
+
+    start = 1.0 / max(float(size @ grams.spreads()), 1e-300)
+    start = min(start, np.sqrt(0.5 / penalty.value(size)))
+    found = minimize(
+        cost,
+        np.full(grams.n_terms, start),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * grams.n_terms,
+        callback=report,
+        options={"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-8},
+    )
+    return Planes(
+        size * found.x, float(found.fun), -np.inf, np.array(history or [float(found.fun)]), len(history)
+    )

@@ -1,0 +1,130 @@
+r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a way out where steps are many.
+
+.. math:: \max_c y^\top c - \tfrac12 c^\top K c \quad\text{s.t.}\quad 0 \le y_i c_i \le 1,\; \textstyle\sum_i
+          c_i = 0,
+
+whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
+is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
+the squared distance: so `stump_svm.smo` solves it. Its steps become too many where the kernel is large
+and nearly of low rank; there an interior-point method on a factor of K takes over.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mercer._typing import Array
+from mercer.solvers.cholesky import factor_gram
+from mercer.solvers.linear_svm import solve_linear_svm
+from mercer.solvers.stump_svm.smo import Distances, descend
+
+RESIDUAL, LEAST_RESIDUAL = 1e-3, 1e-9  # of the optimality conditions: LIBSVM's, and rounding errors
+FEW_STEPS, MOST_STEPS = 50, 1000  # a row
+LOW_RANK = 150  # p² a row, for a kernel of rank p, up to which interior points cost less than all those steps
+
+
+class DenseSVM(NamedTuple):
+    """A solution, or the nearest that was reached."""
+
+    coef: Array  # c, feasible
+    primal: float
+    dual: float
+    is_hard: bool  # steps were too many
+
+
+def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool = False) -> DenseSVM:
+    """Solve the SVM from a feasible start, up to a relative duality gap of `tol` if that can be reached.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The Gram matrix. It is overwritten.
+    y : array of shape (n,)
+        −1 and 1, both.
+    start : array of shape (n,)
+        Coefficients in the box, of sum zero.
+    tol : float
+        The gap, as a share of the primal value.
+    is_hard : bool
+        Whether to begin with the interior-point method.
+    """
+    if not is_hard:
+        half = 0.5 * np.diag(K)
+        turn_round(K, half)
+        found = _descend(K, y, start, tol, FEW_STEPS)
+        if not found.is_hard:
+            return found
+        start = found.coef
+        turn_round(K, half)
+    centre(K)
+    factor = factor_gram(K)
+    if len(factor.landmarks) ** 2 > LOW_RANK * len(y):
+        turn_round(K, 0.5 * np.diag(K))
+        return _descend(K, y, start, tol, MOST_STEPS)
+    F = factor.coordinates(K[:, factor.landmarks])
+    inner = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9))
+    coef = _make_feasible(np.clip(inner.dual, 0.0, 1.0) * y)
+    found = _judge(y, coef, K @ coef, is_hard=True)
+    # a large kernel makes much of rounding errors in c; w, in the span of the landmarks, has none of them
+    primal = 0.5 * float(inner.w @ inner.w) + hinge_loss(y, F @ inner.w)
+    return found._replace(primal=min(found.primal, primal))
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def turn_round(K: Array, half: Array) -> None:
+    """Turn K into D, or D into K, in its place; `half` is half of K's diagonal."""
+    for i in range(len(K)):
+        for j in range(len(K)):
+            K[i, j] = (half[i] + half[j]) - K[i, j]
+
+
+def centre(K: Array) -> None:
+    """Move the rows' mean to zero, in place: a factor of K spends no digits on what Σc = 0 makes void."""
+    means = K.mean(axis=1) - 0.5 * K.mean()
+    K -= means[:, None]
+    K -= means[None, :]
+
+
+def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) -> DenseSVM:
+    distances = Distances(np.empty((0, len(y))), distance, np.ones(len(y), dtype=np.bool_))
+    lower, upper, coef = np.minimum(y, 0.0), np.maximum(y, 0.0), start.copy()
+    support = np.flatnonzero(coef)
+    g = y + coef[support] @ distance[support]
+    residual, left = max(RESIDUAL, min(30.0 * tol, 0.1)), steps * len(y)
+    while True:
+        left -= descend(distances, lower, upper, coef, g, residual, left)
+        found = _judge(y, coef, y - g, is_hard=left <= 0)
+        if found.primal - found.dual <= tol * found.primal or left <= 0 or residual <= LEAST_RESIDUAL:
+            return found
+        residual /= 10.0
+
+
+def _judge(y: Array, coef: Array, value: Array, is_hard: bool) -> DenseSVM:
+    """Return the objectives, given K c up to a constant."""
+    quadratic, linear = float(coef @ value), float(coef @ y)
+    return DenseSVM(coef, 0.5 * quadratic + hinge_loss(y, value), linear - 0.5 * quadratic, is_hard)
+
+
+def hinge_loss(y: Array, f: Array) -> float:
+    """Return the least Σ max(0, 1 − y (f + b)) over b."""
+    return float(np.maximum(0.0, 1.0 - y * (f + best_bias(y, f))).sum())
+
+
+def best_bias(y: Array, f: Array) -> float:
+    """Return the b at which Σ max(0, 1 − y (f + b)) is least. O(n log n)."""
+    # the slope is minus the number of rows of class 1 at first, and rises by one wherever b passes y − f
+    return float(np.sort(y - f)[int(np.sum(y > 0)) - 1])
+
+
+def balance(y: Array) -> Array:
+    """Return coefficients of one size in each class, as large as they may be."""
+    return _make_feasible(y.astype(np.float64))
+
+
+def _make_feasible(coef: Array) -> Array:
+    """Shrink the coefficients of one sign, so that all sum to zero."""
+    plus, minus = coef[coef > 0].sum(), -coef[coef < 0].sum()
+    if plus == 0.0 or minus == 0.0:
+        return np.zeros_like(coef)
+    return np.where(coef > 0, coef * min(1.0, minus / plus), coef * min(1.0, plus / minus))

@@ -1,0 +1,334 @@
+"""The search among learners that are given pairs and no labels."""
+
+import numpy as np
+import pytest
+from numpy.random import RandomState
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import RBF, DotProduct
+from sklearn.metrics import roc_auc_score
+
+import mercer
+from mercer import IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
+from mercer.kernels import Projected
+from mercer.search import Candidate, pair_race
+from mercer.search.leaderboard import rank_pairs
+from mercer.search.pair_race import PairRace
+from mercer.search.pair_task import PairRows, pair_distances
+from mercer.search.task import Outcome
+from search.odd_classifiers import start_journal
+from search.test_pair_folds import pairs_of
+from stand_ins import Stop
+
+RNG = np.random.default_rng(0)
+Y = np.arange(90) % 3
+X = RNG.normal(size=(90, 4)) * [1.0, 1.0, 30.0, 30.0]
+X[:, 0] += 6.0 * Y  # the first column tells, among three that do not
+MANY, FEW = pairs_of(Y, 400, 400), pairs_of(Y, 25, 25)
+EACH = pytest.mark.parametrize("pairs", [MANY, FEW, Pairs(MANY.similar)], ids=["many", "few", "similar only"])
+
+
+class Column(BaseEstimator):
+    """A learner that looks at one (scaled) column; it may take the journal's time, or raise."""
+
+    def __init__(self, column=0, seconds=0.0, error=None, breaks_at=1):
+        self.column = column
+        self.seconds = seconds
+        self.error = error
+        self.breaks_at = breaks_at
+
+    def fit(self, X, y=None, *, pairs=None, unlabelled=None):
+        JOURNAL.fits.append((self.column, X, pairs, unlabelled))
+        JOURNAL.now += self.seconds
+        if self.error is not None and sum(c == self.column for c, *_ in JOURNAL.fits) >= self.breaks_at:
+            raise self.error
+        self.kernel_ = Projected(np.eye(X.shape[1])[:, [self.column]])
+        return self
+
+
+JOURNAL = start_journal()
+
+
+@pytest.fixture(autouse=True)
+def journal():
+    return start_journal()
+
+
+def search_among(learners, **options):
+    return KernelSearchCV(learners, **({"cv": 3, "random_state": 0} | options))
+
+
+@EACH
+def test_the_ranking_is_by_the_mean_auc_of_the_distances_of_pairs_held_back(pairs, monkeypatch):
+    kept = []
+    split = mercer.search.search.split_pairs
+    monkeypatch.setattr(mercer.search.search, "split_pairs", lambda *a: kept.append(split(*a)) or kept[-1])
+    search = search_among({"good": Column(0), "bad": Column(2), "plain": None}).fit(X, pairs=pairs)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    aucs = {}
+    for name, columns in [("good", [0]), ("bad", [2]), ("plain", [0, 1, 2, 3])]:
+        aucs[name] = []
+        for _, test in kept[0]:
+            judged = np.vstack([test.similar, test.dissimilar])
+            difference = scaled[judged[:, 0]][:, columns] - scaled[judged[:, 1]][:, columns]
+            truth = np.arange(len(judged)) < len(test.similar)
+            aucs[name].append(roc_auc_score(truth, -np.sum(difference**2, axis=1)))
+    table, root = search.leaderboard_, np.sqrt(len(kept[0]))
+    for name, values in aucs.items():
+        assert_allclose(table.loc[name, "auc"], np.mean(values))
+        assert_allclose(table.loc[name, "std_error"], np.std(values, ddof=1) / root)
+        gain = np.subtract(values, aucs["plain"])
+        if name != "plain":
+            noise = 1.96 * np.std(gain, ddof=1) / root
+            found = table.loc[name, ["difference", "low", "high"]].astype(float)
+            assert_allclose(found, [gain.mean(), gain.mean() - noise, gain.mean() + noise], atol=1e-12)
+    assert np.isnan(table.loc["plain", "difference"])
+    assert list(table.index) == sorted(aucs, key=lambda name: -np.mean(aucs[name]))
+    assert search.best_name_ == "good"
+    assert search.std_error_ == table.loc["good", "std_error"]
+    assert 0.75 < search.auc_ <= 1.0
+
+
+def test_learners_are_shown_the_pairs_of_a_fold_and_rows_that_a_scaler_has_scaled(journal):
+    unlabelled = RNG.normal(size=(20, 4)) * 7.0
+    search_among({"one": Column(0)}).fit(X, pairs=MANY, unlabelled=unlabelled)
+    both = np.vstack([X, unlabelled])
+    for _, seen, _, more in journal.fits:
+        assert_allclose(seen, (X - both.mean(axis=0)) / both.std(axis=0))
+        assert_allclose(more, (unlabelled - both.mean(axis=0)) / both.std(axis=0))
+    sizes = [len(pairs.similar) for _, _, pairs, _ in journal.fits]
+    assert sizes[-1] == len(MANY.similar)  # the winner learns from all
+    assert max(sizes[:-1]) < len(MANY.similar)
+
+
+@pytest.mark.parametrize(
+    "kernel", [RBF(2.0), DotProduct(1.0), Projected(np.diag([1.0, 2.0, 0.5, 1.0]))], ids=repr
+)
+def test_distances_are_those_in_feature_space(monkeypatch, kernel):
+    pairs = np.vstack(MANY)
+    values = pair_distances(kernel, X, pairs)
+    for (a, b), value in zip(pairs[::37], values[::37], strict=True):
+        K = kernel(X[[a, b]])
+        assert_allclose(value, K[0, 0] - 2 * K[0, 1] + K[1, 1], rtol=1e-9, atol=1e-9)
+    assert len(values) == len(pairs)
+    rounding = pair_distances(RBF(), X * 1e-9, pairs)
+    assert np.all(rounding >= 0)
+
+
+def test_more_pairs_than_fit_at_once_give_the_same_distances():
+    pairs = np.vstack(Pairs.from_labels(Y))
+    assert len(pairs) > 3000
+    expected = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
+    assert_allclose(pair_distances(Projected(np.eye(4)), X, pairs), expected, rtol=1e-9)
+
+
+def noise_race(rng, n_candidates=6, sizes=(40, 40)):
+    """Return a race whose candidates say anything at all of pairs, half of them similar."""
+    candidates = [Candidate(str(k), None, {}) for k in range(n_candidates)]
+    tests = [Pairs(np.zeros((n - n // 2, 2)), np.zeros((n // 2, 2))) for n in sizes]
+    race, one = PairRace(candidates, tests), np.ones(1)
+    for test, n in zip(tests, sizes, strict=True):
+        for i in range(n_candidates):
+            race.record(i, race.of(i), test, Outcome(rng.normal(size=(n, 1)), one, one, 1.0, {}))
+    return race
+
+
+def test_on_meaningless_similarities_the_honest_auc_is_one_half_where_the_best_is_not(rng):
+    honest, best = [], []
+    for seed in range(12):
+        race = noise_race(rng)
+        honest.append(race.honest_auc(RandomState(seed)))
+        best.append(1.0 - race.errors(race.finalists()).min())
+    assert abs(np.mean(honest) - 0.5) < 2 * np.std(honest, ddof=1) / np.sqrt(12)
+    assert np.mean(best) > 0.5 + 4 * np.std(best, ddof=1) / np.sqrt(12)
+
+
+def test_the_honest_auc_is_chosen_on_pairs_drawn_and_judged_on_the_others(rng):
+    race = noise_race(rng, 3, (4, 14))
+    draws, judged = RandomState(4), []
+    for _ in range(pair_race.N_DRAWS):
+        drawn = [draws.randint(len(truth), size=len(truth)) for truth in race.truths]
+        left = [
+            [k for k in range(len(t)) if k not in some] for t, some in zip(race.truths, drawn, strict=True)
+        ]
+
+        good = [
+            k
+            for k, truth in enumerate(race.truths)
+            if len(set(truth[drawn[k]])) == len(set(truth[left[k]])) == 2
+        ]
+
+        def auc(entry, chosen, folds):
+            parts = [(race.truths[k][chosen[k]], race.similarities[entry][k][chosen[k]]) for k in folds]
+            return np.mean([roc_auc_score(truth, similarity) for truth, similarity in parts])
+
+        if good:
+            scores = [auc(entry, drawn, good) for entry in range(3)]
+            judged.append(auc(int(np.argmax(np.round(scores, 9))), left, good))
+    assert 0 < len(judged) <= pair_race.N_DRAWS
+    assert_allclose(race.honest_auc(RandomState(4)), np.mean(judged))
+
+
+def test_who_missed_a_fold_is_compared_on_the_folds_of_all(rng):
+    race, one = noise_race(rng, 2, (30, 30, 30)), np.ones(1)
+    late = PairRace([Candidate(name, None, {}) for name in "ab"], [FEW] * 3)
+    for fold in range(3):
+        for i in range(2 - (fold == 2)):
+            values = race.similarities[i][fold][:, None]
+            late.record(i, late.of(i), FEW, Outcome(values, one, one, 1.0, {}))
+    late.truths = race.truths
+    assert_allclose(late.errors(np.arange(2)), 1.0 - race.aucs(np.arange(2))[:, :2].mean(axis=1))
+    assert_allclose(late.errors(np.arange(1)), race.errors(np.arange(1)))
+    lines = {line["candidate"]: line for line in rank_pairs(late, 0)}
+    gain = np.subtract(*race.aucs(np.arange(2))[::-1, :2])
+    assert_allclose(lines["b"]["difference"], gain.mean())
+    assert (lines["a"]["folds"], lines["b"]["folds"]) == (3, 2)
+
+
+def test_on_pairs_at_random_the_reported_auc_stays_near_one_half():
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(60, 4))
+        search = search_among({str(k): Column(k) for k in range(3)}, random_state=seed)
+        found.append(search.fit(rows, pairs=pairs_of(rng.permutation(60) % 2, 300, 300, seed)).auc_)
+    assert abs(np.mean(found) - 0.5) < 2.5 * np.std(found, ddof=1) / np.sqrt(6)
+
+
+def test_the_kernel_that_was_found_is_for_rows_as_they_are():
+    search = search_among({"idealized": IdealizedKernel(max_rank=5, random_state=0)}).fit(X, pairs=MANY)
+    scaler, learner = search.best_estimator_
+    assert_allclose(search.best_kernel_(X), learner.kernel_(scaler.transform(X)), rtol=1e-10, atol=1e-10)
+    plain = search_among({"plain": None}).fit(X, pairs=MANY)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert_allclose(plain.best_kernel_(X), scaled @ scaled.T, rtol=1e-9, atol=1e-9)
+    assert search.rows_used_ == 90
+
+
+def test_without_classes_there_is_nothing_to_predict_and_a_later_fit_forgets_the_earlier_one():
+    search = search_among({"one": Column(0)}).fit(X, pairs=MANY)
+    with pytest.raises(AttributeError, match="fitted to pairs, and knows no classes: use best_kernel_"):
+        search.predict(X)
+    assert not hasattr(search, "decision_function")
+    search.set_params(candidates={"linear": KernelSVC()}).fit(X, Y)
+    assert not hasattr(search, "auc_")
+    assert search.score(X, Y) > 0.9
+    search.set_params(candidates={"one": Column(0)}).fit(X, pairs=MANY)
+    assert not hasattr(search, "error_")
+    assert not hasattr(search, "classes_")
+
+
+def test_who_fails_is_noted_and_if_all_do_the_reasons_are_told():
+    some = {"bad": Column(1, error=ValueError("odd")), "good": Column(0)}
+    search = search_among(some).fit(X, pairs=MANY)
+    assert list(search.leaderboard_.index) == ["good", "bad"]
+    assert search.leaderboard_.loc["bad", "note"] == "ValueError: odd"
+    assert np.isnan(search.leaderboard_.loc["bad", "auc"])
+    with pytest.raises(
+        ValueError, match=r"no candidate could learn from these pairs \(bad: ValueError: odd\)"
+    ):
+        search_among({"bad": some["bad"]}).fit(X, pairs=MANY)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        ([None], "map names to learners"),
+        ({}, "map names to learners"),
+        ({"a": RBF()}, "'a' must be a learner"),
+        ({"a": IdealizedKernel}, "'a' must be a learner"),
+        ({"a": KernelSVC()}, "'a' must be a learner"),
+    ],
+)
+def test_candidates_that_cannot_be_are_refused_by_name(candidates, message):
+    with pytest.raises(TypeError, match=message):
+        search_among(candidates).fit(X, pairs=MANY)
+
+
+def test_pairs_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="too few pairs"):
+        search_among({"one": Column(0)}).fit(X, pairs=Pairs([(0, 3)], [(0, 1)]))
+    with pytest.raises(ValueError, match="names row 90"):
+        search_among({"one": Column(0)}).fit(X, pairs=Pairs([(0, 90)]))
+
+
+def test_when_the_time_is_over_what_is_done_is_ranked(journal, monkeypatch):
+    journal.replaces_time(monkeypatch)
+    some = {"fair": Column(1, seconds=1.0), "good": Column(0, seconds=1.0), "slow": Column(2, seconds=9.0)}
+    search = search_among(some, budget=30.0).fit(X, pairs=MANY)
+    table = search.leaderboard_
+    assert list(table.index) == ["good", "fair", "slow"]
+    assert_array_equal(table["fit_seconds"][:2], 1.0)
+    assert (table.loc["good", "folds"], table.loc["slow", "folds"]) == (2, 0)
+    assert table.loc["slow", "note"].startswith("no time")
+    assert journal.now <= 30.0 + 1.0
+    assert search_among(some, budget=1e-9).fit(X, pairs=MANY).best_name_ == "fair"
+    assert search_among(some).fit(X, pairs=MANY).stopped_ is None
+
+
+def test_candidates_are_timed_on_some_pairs_and_the_rows_of_these(rng):
+    y = rng.integers(3, size=3000)
+    rows = PairRows(rng.normal(size=(3000, 2)), pairs_of(y, 4000, 4000), None)
+    train, test = rows.pairs, pairs_of(y, 300, 300, 1)
+    few_rows, some, few, times = rows.sample(train, test, 400)
+    assert_allclose(times, 8000 / 400)
+    assert sum(map(len, some)) == 400
+    assert sum(map(len, few)) == 100
+    n_paired = len(np.union1d(some.rows(), few.rows()))
+    n_others = 3000 - len(rows.pairs.rows())
+    assert n_paired <= len(few_rows.X) <= n_paired + n_others
+    for kind, whole in zip(some, train, strict=True):  # each is a pair of before
+        here, there = few_rows.X[kind], rows.X[whole]
+        assert all((there == pair).all(axis=(1, 2)).any() for pair in here[::40])
+    for kind, same in zip(few, (True, False), strict=True):
+        numbers = np.searchsorted(np.sort(rows.X[:, 0]), few_rows.X[kind][:, :, 0])
+        label = y[np.argsort(rows.X[:, 0])][numbers]
+        assert_array_equal(label[:, 0] == label[:, 1], same)
+
+
+def test_of_many_rows_only_some_that_are_in_no_pair_are_looked_at(rng):
+    pairs = Pairs([(0, 500), (7, 900)], [(3, 999)])
+    rows = PairRows(rng.normal(size=(1000, 2)), pairs.check(1000), None)
+    fewer = rows.at_most(100)
+    assert 6 + 50 < len(fewer.X) <= 6 + 100
+    for kind, before in zip(fewer.pairs, rows.pairs, strict=True):
+        assert_array_equal(fewer.X[kind], rows.X[before])
+    assert len(rows.at_most(2).X) == 6 + 2
+    assert rows.at_most(1000) is rows
+
+
+def test_an_interrupt_ranks_what_is_done_and_without_results_is_one():
+    some = {"good": Column(0), "broken": Column(1, error=KeyboardInterrupt(), breaks_at=2), "late": Column(2)}
+    search = search_among(some).fit(X, pairs=MANY)
+    assert search.stopped_ == "interrupt"
+    assert search.best_name_ == "good"
+    with pytest.raises(KeyboardInterrupt):
+        search_among({"broken": Column(1, error=KeyboardInterrupt())} | some).fit(X, pairs=MANY)
+
+
+def test_a_callback_may_stop_the_race_and_learners_run_side_by_side():
+    some = {name: Column(k) for k, name in enumerate("abc")}
+    search = search_among(some).set_callbacks(Stop(2, "candidate")).fit(X, pairs=MANY)
+    assert search.stopped_ == "callback"
+    assert list(search.leaderboard_.loc[["a", "b", "c"], "folds"]) == [1, 1, 0]
+    one, two = (KernelSearchCV(cv=2, random_state=0, n_jobs=n).fit(X, pairs=FEW) for n in (1, 2))
+    kept = ["auc", "std_error", "difference", "folds"]
+    assert one.leaderboard_[kept].sort_index().equals(two.leaderboard_[kept].sort_index())
+
+
+def test_a_learner_may_have_a_grid():
+    search = search_among({"one": (Column(), {"column": [2, 0, 1]}), "plain": None}).fit(X, pairs=MANY)
+    assert search.best_settings_ == search.leaderboard_.loc["one", "settings"] == {"column": 0}
+    assert search.best_estimator_[-1].column == 0
+    with pytest.raises(ValueError, match="grid of candidate 'one' has unknown parameters"):
+        search_among({"one": (Column(), {"depth": [1]})}).fit(X, pairs=MANY)
+
+
+def test_the_default_learners_all_learn_from_pairs_and_the_search_is_saved(tmp_path):
+    search = KernelSearchCV(cv=2, random_state=0).fit(X, pairs=FEW, unlabelled=X[:20] + 0.1)
+    assert set(search.leaderboard_.index) == {"plain", "superkernel", "boosted", "idealized", "kernelboost"}
+    assert list(search.leaderboard_["note"]) == [""] * 5
+    mercer.save(search, tmp_path / "search.mercer")
+    loaded = mercer.load(tmp_path / "search.mercer")
+    assert loaded.leaderboard_.equals(search.leaderboard_)
+    assert_array_equal(loaded.best_kernel_(X), search.best_kernel_(X))

@@ -1,0 +1,174 @@
+"""The quality functionals against their formulas, and at the minimisers that [OSW02, Section 2] names."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.svm import SVC
+
+from mercer.superkernels.functionals import misalignment, negative_log_posterior, regularized_risk
+
+FUNCTIONALS = [misalignment, lambda K, y: regularized_risk(K, y, 2.0), negative_log_posterior]
+EACH = pytest.mark.parametrize("functional", FUNCTIONALS, ids=["alignment", "risk", "posterior"])
+
+
+def some_problem(rng, n=12, rank=3):
+    F = rng.normal(size=(n, rank))
+    return F @ F.T, np.where(rng.permutation(n) < n // 2, 1, -1)
+
+
+def random_kernel_of_trace_one(rng, n):
+    F = rng.normal(size=(n, int(rng.integers(1, n))))
+    K = F @ F.T
+    return K / np.trace(K)
+
+
+# (3)
+
+
+def test_misalignment_is_equation_3(rng):
+    K, y = some_problem(rng)
+    expected = 1 - (y @ K @ y) / (np.sum(y**2) * np.sqrt(np.trace(K @ K.T)))
+    assert misalignment(K, y) == pytest.approx(expected, rel=1e-12)
+
+
+def test_equation_4_the_ideal_kernel_has_no_misalignment_and_no_kernel_has_less(rng):
+    y = np.array([1, -1, 1, 1, -1])
+    assert misalignment(3.0 * np.outer(y, y), y) == pytest.approx(0, abs=1e-12)
+    assert all(0 < misalignment(random_kernel_of_trace_one(rng, 5), y) <= 1 for _ in range(20))
+
+
+# (6)
+
+
+def literal_risk(K, y, C):
+    """(6) with an intercept, at the α and b that LIBSVM finds."""
+    svc = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[svc.support_] = svc.dual_coef_[0]
+    loss = [max(0.0, 1 - y[i] * (K[i] @ alpha + svc.intercept_[0])) for i in range(len(y))]
+    return sum(loss) / len(y) + alpha @ K @ alpha / (2 * C * len(y))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_risk_is_equation_6(rng, C):
+    K, y = some_problem(rng)
+    assert regularized_risk(K, y, C) == pytest.approx(literal_risk(K, y, C), rel=1e-5)
+
+
+@pytest.mark.parametrize("n_positive", [2, 5, 8])
+@pytest.mark.parametrize("scale", [0.5, 3.0, 1e4])
+def test_the_risk_of_a_multiple_of_the_ideal_kernel_is_that_of_the_paper(n_positive, scale):
+    y = np.where(np.arange(10) < n_positive, 1, -1)
+    C = 7.0
+    assert regularized_risk(scale * np.outer(y, y), y, C) == pytest.approx(1 / (C * 10) / (2 * scale))
+
+
+@pytest.mark.parametrize("C", [0.3, 1.0, 20.0])
+@pytest.mark.parametrize("n_positive", [5, 3])
+def test_of_trace_one_the_paper_s_minimiser_has_the_least_risk(rng, C, n_positive):
+    # z minimises Σ c(z_i) / m + λ/2 ‖z‖² (the paper's second sum lacks 1/m); its mean is the intercept's
+    y = np.where(np.arange(10) < n_positive, 1.0, -1.0)
+    z = y - y.mean()
+    least = regularized_risk(np.outer(z, z) / (z @ z), y, C)
+    for _ in range(30):
+        assert regularized_risk(random_kernel_of_trace_one(rng, 10), y, C) > least
+        near = np.outer(w := z + 0.1 * rng.normal(size=10), w)
+        assert regularized_risk(near / np.trace(near), y, C) > least
+    if n_positive == 5 and C >= 1:
+        assert least == pytest.approx(1 / (2 * C))
+
+
+# (7)
+
+
+def literal_posterior(K, y):
+    def cost(f):
+        return np.log1p(np.exp(-y * f)).sum() + f @ np.linalg.solve(K, f) / 2
+
+    return minimize(cost, np.zeros(len(y)), method="BFGS").fun + np.log(np.linalg.det(K)) / 2
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0, 5.0])
+def test_the_posterior_is_equation_7_of_the_kernel_with_noise(rng, noise):
+    K, y = some_problem(rng, n=6)
+    expected = literal_posterior(K + noise * np.eye(6), y)
+    assert negative_log_posterior(K, y, noise=noise) == pytest.approx(expected, rel=1e-7)
+
+
+def equation_8(y, beta):
+    m, P = len(y), np.outer(y, y) / len(y)
+    return beta * P + beta ** (-1 / (m - 1)) * (np.eye(m) - P)
+
+
+def test_equation_8_has_determinant_one_and_brings_the_posterior_to_its_least():
+    y = np.array([1, -1, -1, 1, 1])
+    values = []
+    for beta in [1.0, 10.0, 1e3, 1e6]:
+        K = equation_8(y, beta)
+        assert np.linalg.det(K) == pytest.approx(1)
+        # by symmetry f is t y
+        along = minimize_scalar(lambda t, beta=beta: 5 * (np.log1p(np.exp(-t)) + t * t / (2 * beta)))
+        values.append(negative_log_posterior(K, y, noise=0))
+        assert values[-1] == pytest.approx(along.fun, rel=1e-6, abs=1e-8)
+    assert np.all(np.diff(values) < 0)
+    assert values[-1] < 1e-3
+
+
+def test_without_noise_the_posterior_has_no_least_value_and_with_noise_it_has(rng):
+    y = np.array([1, -1, -1, 1, 1])
+    K = np.cov(rng.normal(size=(5, 30)))
+    for shrink in [1e-10, 1e-50, 1e-100]:
+        assert negative_log_posterior(shrink * K, y, noise=0) < 5 / 2 * np.log(shrink) + 10
+        assert negative_log_posterior(shrink * K, y, noise=0.1) > 5 / 2 * np.log(0.1)
+
+
+# all of them
+
+
+@EACH
+def test_the_names_of_the_classes_and_their_order_do_not_matter(functional, rng):
+    K, y = some_problem(rng)
+    expected = functional(K, y)
+    for names in (["b", "a"], [0, 1], [True, False]):
+        assert functional(K, np.where(y > 0, *names)) == pytest.approx(expected, rel=1e-6)
+
+
+@EACH
+def test_nothing_is_changed(functional, rng):
+    K, y = some_problem(rng)
+    before = K.copy()
+    functional(K, y)
+    assert np.array_equal(K, before)
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("K", "y", "message"),
+    [
+        (np.eye(3), [1, 1, 1], "two classes, not 1"),
+        (np.eye(3), [1, 2, 3], "two classes, not 3"),
+        (np.eye(3), [1, 2], "shape"),
+        (np.ones((2, 3)), [1, 2], "shape"),
+        (np.array([[1.0, 0.5], [0.0, 1.0]]), [1, 2], "not symmetric"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), [1, 2], "NaN"),
+    ],
+)
+def test_what_is_no_gram_matrix_with_labels_is_refused(functional, K, y, message):
+    with pytest.raises(ValueError, match=message):
+        functional(K, y)
+
+
+def test_indefinite_matrices_are_refused_where_it_matters():
+    for functional in FUNCTIONALS[1:]:
+        with pytest.raises(ValueError, match="not positive semi-definite"):
+            functional(np.array([[1.0, 2.0], [2.0, 1.0]]), [0, 1])
+
+
+def test_a_singular_matrix_needs_noise():
+    with pytest.raises(ValueError, match="set noise"):
+        negative_log_posterior(np.ones((2, 2)), [0, 1], noise=0)
+    for noise in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="noise must be positive"):
+            negative_log_posterior(np.eye(2), [0, 1], noise=noise)
+    with pytest.raises(ValueError, match="C must be positive"):
+        regularized_risk(np.eye(2), [0, 1], 0.0)
