@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
 
 from mercer import Pairs
-from mercer.learners.base import Knowledge
+from mercer.learners.base import TrainingData
 from mercer.learners.weighted_pairs import sample_pairs, tabulate
 from mercer.losses import LOSSES
 from mercer.solvers.boosted.pair_table import AllPairs, ListedPairs
@@ -18,15 +18,15 @@ EACH_LABEL = pytest.mark.parametrize(
 )
 
 
-def knowledge(label=None, pairs=None, n_rows=None):
+def training_data(label=None, pairs=None, n_rows=None):
     n = len(label) if pairs is None else n_rows
     checked = None if pairs is None else pairs.check(n)
-    return Knowledge(np.zeros((n, 1)), label if pairs is None else None, checked, None)
+    return TrainingData(np.zeros((n, 1)), label if pairs is None else None, checked, None)
 
 
 def make_table(balance="auto", max_pairs=None, seed=0, loss="log", **given):
     rng = np.random.RandomState(seed)
-    return tabulate(knowledge(**given), LOSSES[loss], balance, max_pairs, rng)
+    return tabulate(training_data(**given), LOSSES[loss], balance, max_pairs, rng)
 
 
 def matrix_of(table, m):

@@ -9,7 +9,7 @@ from sklearn.callback import CallbackContext
 
 from mercer._typing import Array, Index
 from mercer.kernels import Projected
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 
 RANK_TOL = 1e-10  # of the largest singular value or eigenvalue: less is a rounding error
 
@@ -69,7 +69,7 @@ class RCA(KernelLearner):
     def __init__(self, *, ridge: float = 1e-3) -> None:
         self.ridge = ridge
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         check_ridge(self.ridge)
         self.chunklets_ = _chunklets(known)
         W = standardizing_directions(known.X)
@@ -114,7 +114,7 @@ def within_covariance(Z: Array, chunklet: Index) -> Array:
     return C
 
 
-def _chunklets(known: Knowledge) -> Index:
+def _chunklets(known: TrainingData) -> Index:
     """Return the number of each row's chunklet, counted from zero; −1 for rows that are alone."""
     group = known.label if known.label is not None else _connect(known)
     counts = np.bincount(group)
@@ -124,7 +124,7 @@ def _chunklets(known: Knowledge) -> Index:
     return np.where(counts > 1, number, -1)[group].astype(np.intp)
 
 
-def _connect(known: Knowledge) -> Index:
+def _connect(known: TrainingData) -> Index:
     assert known.pairs is not None
     n, (first, second) = len(known.X), known.pairs.similar.T
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n))

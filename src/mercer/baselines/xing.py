@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from mercer._typing import Array
 from mercer.baselines.rca import RANK_TOL, check_ridge, standardizing_directions
 from mercer.kernels import Projected
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
@@ -91,7 +91,7 @@ class XingMetric(KernelLearner):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         check_ridge(self.ridge)
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
@@ -115,7 +115,7 @@ class XingMetric(KernelLearner):
             )
         self.kernel_ = Projected(W @ R @ solution.L)
 
-    def _pairs(self, known: Knowledge, n_rows: int) -> Pairs:
+    def _pairs(self, known: TrainingData, n_rows: int) -> Pairs:
         if known.label is not None:
             n = len(known.label)
             check_memory(4 * 8 * n**2, f"All pairs of {n} rows", "Give fewer rows, or pairs.")

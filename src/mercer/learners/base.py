@@ -16,7 +16,7 @@ from mercer._typing import Array
 from mercer.pairs import Pairs
 
 
-class Knowledge(NamedTuple):
+class TrainingData(NamedTuple):
     """What a learner is given, checked. There are labels or pairs, not both."""
 
     X: Array
@@ -32,7 +32,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
     """
 
     @abstractmethod
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         """Learn, and set `kernel_`."""
 
     def _check_parameters(self) -> None:
@@ -101,7 +101,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
 
         return report
 
-    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Knowledge:
+    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> TrainingData:
         if y is None and pairs is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give labels y, or "
@@ -115,7 +115,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             X, y = validate_data(self, X, y, dtype=np.float64)
             label, checked = self._label(y), None
         _check_scale(X)
-        return Knowledge(X, label, checked, self._check_unlabelled(unlabelled))
+        return TrainingData(X, label, checked, self._check_unlabelled(unlabelled))
 
     def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
         check_classification_targets(y)

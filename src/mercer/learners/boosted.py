@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.kernels import Projected
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import check_base, evaluate
 from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
 from mercer.limits import check_memory
@@ -159,7 +159,7 @@ class BoostedKernel(KernelLearner):
         check_is_fitted(self)
         return (self.kernel_after(t + 1) for t in range(self.n_rounds_))
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         rng = check_random_state(self.random_state)
         rows = rows_in_pairs(known)
         self._check_memory(known, len(rows))
@@ -202,7 +202,7 @@ class BoostedKernel(KernelLearner):
         if self.max_pairs is not None:
             check_count(self.max_pairs, "max_pairs", 2)
 
-    def _check_memory(self, known: Knowledge, m: int) -> None:
+    def _check_memory(self, known: TrainingData, m: int) -> None:
         """Count the large arrays: two for all pairs or some for a list, and those of a base kernel."""
         n = 0 if known.unlabelled is None else len(known.unlabelled)
         if known.label is not None:
@@ -217,7 +217,7 @@ class BoostedKernel(KernelLearner):
             advice += ", and span the directions by a few rows (unlabelled=), or use no base kernel"
         check_memory(8 * cells, f"Boosting on {m} rows", f"{advice}.")
 
-    def _count_directions(self, known: Knowledge) -> int:
+    def _count_directions(self, known: TrainingData) -> int:
         if self.n_directions is not None:
             return int(self.n_directions)
         return 1 if known.label is None else len(self.classes_) - 1

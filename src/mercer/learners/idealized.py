@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from mercer._typing import Array
 from mercer.kernels import Projected
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import Frame, check_base, frame_rows
 from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs, distances
 from mercer.limits import check_memory
@@ -167,7 +167,7 @@ class IdealizedKernel(KernelLearner):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         X = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         if self.base is None:
             X = X - np.median(X, axis=0)  # only differences count, and far from zero those lose digits
@@ -216,7 +216,7 @@ class IdealizedKernel(KernelLearner):
         check_count(self.max_rank, "max_rank")
         check_count(self.max_iter, "max_iter")
 
-    def _choose(self, known: Knowledge, Z: Array) -> ChosenPairs:
+    def _choose(self, known: TrainingData, Z: Array) -> ChosenPairs:
         """Choose the pairs by their distances in the feature space."""
         rng = check_random_state(self.random_state)
         if known.label is not None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
 from mercer.kernels import Mixture
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.standardized import Standardized, standardize_rows
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
@@ -210,7 +210,7 @@ class KernelBoost(KernelLearner):
             scores.append(alignment(K, target))
         return self.kernel_after(int(np.argmax(scores)) + 1)
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         chunklets = _chunklets(known)
         self._check_memory(known, len(chunklets.rows))
         standard = standardize_rows(known.X, known.unlabelled)
@@ -252,7 +252,7 @@ class KernelBoost(KernelLearner):
     def _most_steps(self) -> int:
         return int(self.n_rounds)
 
-    def _check_memory(self, known: Knowledge, n_known: int) -> None:
+    def _check_memory(self, known: TrainingData, n_known: int) -> None:
         """Count the large arrays: of the pairs, of the rows, and the covariances of all rounds."""
         d, M = known.X.shape[1], self.n_components or 10
         n = len(known.X) + (0 if known.unlabelled is None else len(known.unlabelled))
@@ -295,7 +295,7 @@ class KernelBoost(KernelLearner):
         )
 
 
-def _chunklets(known: Knowledge) -> Chunklets:
+def _chunklets(known: TrainingData) -> Chunklets:
     if known.label is not None:
         return chunk_labels(known.label)
     assert known.pairs is not None

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
-from mercer.learners.base import KernelLearner, Knowledge
+from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.learners.span import Span
 from mercer.limits import check_memory
@@ -189,7 +189,7 @@ class Superkernel(KernelLearner):
         if self.solver == "alternation" and self.quality != "risk":
             raise ValueError(f"solver='alternation' is for quality='risk', not {self.quality!r}.")
 
-    def _learn(self, known: Knowledge, context: CallbackContext) -> None:
+    def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         if known.label is None and self.quality != "alignment":
             raise ValueError(
                 f"quality={self.quality!r} needs labels: give y instead of pairs, or set quality='alignment'"
@@ -209,7 +209,7 @@ class Superkernel(KernelLearner):
         found = self._search(terms, known, context)
         self._keep(known, terms, found)
 
-    def _search(self, terms: Expansion, known: Knowledge, context: CallbackContext) -> Planes:
+    def _search(self, terms: Expansion, known: TrainingData, context: CallbackContext) -> Planes:
         """Return the best β; with the risk, C times it."""
         progress = self._report_steps(context, "step")
         strength = self._strength(terms)
@@ -245,7 +245,7 @@ class Superkernel(KernelLearner):
             return 1e-4
         return 0.3 * float(self.C) ** 2 if self.quality == "risk" else 1e-2
 
-    def _keep(self, known: Knowledge, terms: Expansion, found: Planes) -> None:
+    def _keep(self, known: TrainingData, terms: Expansion, found: Planes) -> None:
         self.beta_ = found.beta / self.C if self.quality == "risk" else found.beta
         if not np.any(self.beta_ > 0):
             raise ValueError(
@@ -264,7 +264,7 @@ class Superkernel(KernelLearner):
         self.span_ = Span(self.kernel_, known.X.copy())
 
 
-def _compare(terms: Expansion, known: Knowledge, rng: RandomState) -> LeastSquares:
+def _compare(terms: Expansion, known: TrainingData, rng: RandomState) -> LeastSquares:
     """Return the distance to the ideal kernel, or to 1 and −1 on pairs."""
     if known.label is not None:
         n_classes = int(known.label.max()) + 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array, Index
-from mercer.learners.base import Knowledge
+from mercer.learners.base import TrainingData
 from mercer.losses import Loss
 from mercer.pairs import Pairs
 from mercer.solvers.boosted.pair_table import AllPairs, Balance, ListedPairs, PairTable
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
 
 def tabulate(
-    known: Knowledge, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
+    known: TrainingData, loss: Loss, balance: str | bool, max_pairs: int | None, rng: RandomState
 ) -> tuple[Index, PairTable]:
     """Return the rows of X that the pairs are made of, and the table of the pairs."""
     if known.label is None:
@@ -45,7 +45,7 @@ def takes_all(n_rows: int, max_pairs: int | None) -> bool:
     return max_pairs is None or max_pairs >= n_rows * (n_rows + 1) // 2
 
 
-def rows_in_pairs(known: Knowledge) -> Index:
+def rows_in_pairs(known: TrainingData) -> Index:
     """Return the rows that pairs are made of: all labelled ones, or those that are listed with another."""
     if known.pairs is None:
         return np.arange(len(known.X))
