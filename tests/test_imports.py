@@ -14,7 +14,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # A room may import from its own floor and from those below; the package itself (mercer/__init__.py) from all.
 FLOORS = [
-    {"_typing", "power_series", "losses", "quality", "pairs", "datasets", "limits", "parameters"},
+    {"_typing", "power_series", "losses", "quality", "pairs", "datasets", "limits", "parameters", "files"},
     {"kernels", "solvers"},
     {"superkernels"},
     {"learners"},

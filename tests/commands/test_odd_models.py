@@ -183,9 +183,9 @@ def test_a_run_that_is_ended_from_outside_leaves_nothing(tmp_path):
 def test_a_file_in_the_making_is_removed_when_the_run_is_ended(tmp_path):
     program = (
         "import os, signal, sys; from pathlib import Path; from mercer import cli; "
-        "from mercer.persistence import archive; signal.signal(signal.SIGTERM, cli.end_in_order); "
+        "from mercer.files import replace_file; signal.signal(signal.SIGTERM, cli.end_in_order); "
         "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGTERM); "
-        "archive.replace_file(Path('out'), b'content')"
+        "replace_file(Path('out'), b'content')"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
     assert done.returncode == 128 + signal.SIGTERM

@@ -1,7 +1,6 @@
-"""What is saved can be loaded: the limits of `load` hold for `save`; pipes and devices stay what they are."""
+"""What is saved can be loaded: the limits of `load` hold for `save`."""
 
 import os
-import threading
 
 import pytest
 
@@ -41,32 +40,3 @@ def test_letters_take_no_more_than_they_must(tmp_path, letter):
     mercer.save(mercer.StumpSVC(), tmp_path / "out.mercer", about=about)
     assert describe(tmp_path / "out.mercer").about == about
     mercer.load(tmp_path / "out.mercer")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
-@pytest.mark.parametrize("through_a_link", [False, True])
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path, through_a_link):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    (tmp_path / "link").symlink_to(pipe)
-    got = []
-    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
-    reader.start()
-    archive.replace_file(tmp_path / "link" if through_a_link else pipe, b"content" * 9)
-    reader.join(10)
-    assert got == [b"content" * 9]
-    assert pipe.is_fifo()
-    assert (tmp_path / "link").is_symlink()
-    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
-def test_a_pipe_without_a_name_is_written_to():
-    """As /dev/stdout is one in `mercer predict … -o /dev/stdout | head`."""
-    end, start = os.pipe()
-    try:
-        archive.replace_file(archive.Path(f"/dev/fd/{start}"), b"content")
-        assert os.read(end, 100) == b"content"
-    finally:
-        os.close(end)
-        os.close(start)

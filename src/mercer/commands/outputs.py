@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mercer.commands.errors import WrongRequestError
-from mercer.persistence.archive import is_stream, replace_file
+from mercer.files import is_stream, replace_file
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:

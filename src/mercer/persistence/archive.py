@@ -1,6 +1,6 @@
-"""The ZIP archive of an estimator: what is in it, what it may be, and how it comes onto a disk whole.
+"""The ZIP archive of an estimator: what is in it, and what it may be.
 
-``mercer.json``  what the estimator is (see `notes`)
+``mercer.json``  what the estimator is (see `metadata`)
 ``schema.json``  the estimator, as skops describes it (see `schema`)
 ``<n>.npy``      its arrays, not compressed: an archive holds no more than its size on the disk says
 """
@@ -10,9 +10,7 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
@@ -103,39 +101,3 @@ def pack(texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> by
     buffer = io.BytesIO()
     write_archive(buffer, texts, arrays)
     return buffer.getvalue()
-
-
-def is_stream(path: Path) -> bool:
-    """Return whether there is a pipe or a device, to write to, where a file would be replaced."""
-    # stat itself goes through links: what /dev/stdout leads to need not have a name that can be resolved
-    return path.exists() and not path.is_file() and not path.is_dir()
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file aside, then give it its name: whoever looks sees the old file or the new one, whole."""
-    if is_stream(path):
-        with path.open("wb") as stream:
-            stream.write(content)
-        return
-    path = path.resolve()  # through a link, to the file behind it
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _mode_of(path))
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _mode_of(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those that a new one gets."""
-    with suppress(OSError):
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 from sklearn.exceptions import InconsistentVersionWarning
 
+from mercer.files import replace_file
 from mercer.persistence import archive as archives
 from mercer.persistence.errors import ModelFileError, blaming_the_file
 from mercer.persistence.libsvm import check_libsvm
@@ -65,7 +66,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
         raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}.") from error
     content = archives.pack({archives.NOTES: notes, archives.SCHEMA: schema}, arrays)
     archives.check_sizes(content, path)
-    archives.replace_file(Path(path), content)
+    replace_file(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer.pairs import Pairs
-from mercer.persistence.archive import replace_file
+from mercer.files import replace_file
 from mercer.report.content import Omitted, Section, Subject, Table, describe_settings
 from mercer.report.held_out import HeldOut, hold_out
 from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
