@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import cpu_seconds, report
 from mercer import Superkernel
-from mercer.superkernels import Widths
+from mercer.superkernels import Alignment, Widths
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ CS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)  # for kernels of spread one
 LEARNERS = {
     "risk": Superkernel(Widths((), feature_widths=WIDTHS)),
     "risk, penalty 1000 C²": Superkernel(Widths((), feature_widths=WIDTHS), penalty=1e7),
-    "alignment": Superkernel(Widths((), feature_widths=WIDTHS), quality="alignment"),
+    "alignment": Superkernel(Widths((), feature_widths=WIDTHS), quality=Alignment()),
 }
 LAMBDAS = (0.1, 1.0)  # EasyMKL's default, and its other end
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import cpu_seconds, report
 from mercer import Superkernel
-from mercer.superkernels import GaussianHarmonic, PairKernel, Widths
+from mercer.superkernels import GaussianHarmonic, PairKernel, Risk, Widths
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def compare_cost(n_features: int, C: float, name: str, superkernel: PairKernel, 
     # the base kernel of the paper's superkernel, or scikit-learn's usual width beside a list of widths
     wide = isinstance(superkernel, GaussianHarmonic)
     gamma = 1.0 / (100 * n_features) if wide else 1.0 / (n_features * X.var())
-    ours, learner = cpu_seconds(lambda: Superkernel(superkernel, C=C).fit(X, y), N_RUNS)
+    ours, learner = cpu_seconds(lambda: Superkernel(superkernel, quality=Risk(C)).fit(X, y), N_RUNS)
     fits = svc_fits(X, y, C, gamma)
     fits["learned"] = lambda: SVC(C=C, kernel="precomputed").fit(learner.kernel_(X), y)
     detail = f"{ours:.2f} s, {learner.n_iter_} planes, {len(learner.beta_)} terms"
@@ -57,7 +57,7 @@ def measure_memory(name: str, superkernel: PairKernel, n: int = 5000) -> None:
     """Print the most memory that a fit holds at a time, in matrices of n × n."""
     X, y = rows(n, 8)
     tracemalloc.start()
-    Superkernel(superkernel, C=1.0).fit(X, y)
+    Superkernel(superkernel, quality=Risk(C=1.0)).fit(X, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     report(

@@ -15,7 +15,7 @@ from mercer import (
     Superkernel,
 )
 from mercer.baselines import RCA, KernelPerceptron, XingMetric
-from mercer.superkernels import ARD, Explicit, GaussianHarmonic
+from mercer.superkernels import ARD, Alignment, Explicit, GaussianHarmonic
 
 # scikit-learn sets n_components to 1 in these checks, and one component cannot keep two classes apart;
 # tests/learners/test_kernelboost.py asks for the same with as many components as there are classes
@@ -53,7 +53,7 @@ ESTIMATORS = [
     Superkernel(),
     Superkernel(GaussianHarmonic()),
     Superkernel(ARD(GaussianHarmonic(2.0)), random_state=0),
-    Superkernel(Explicit([RBF(), RBF(3.0)], columns=[None, (0,)]), quality="alignment"),
+    Superkernel(Explicit([RBF(), RBF(3.0)], columns=[None, (0,)]), quality=Alignment()),
     RCA(),
     XingMetric(),
     KernelSearchCV({"linear": KernelSVC(), "stump": (StumpSVC(), {"C": [0.1, 1.0]})}, cv=2, random_state=0),

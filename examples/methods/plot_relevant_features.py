@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from mercer import Superkernel
-from mercer.superkernels import Widths
+from mercer.superkernels import Alignment, Risk, Widths
 
 # %%
 # Generate data
@@ -38,11 +38,13 @@ X_test, y_test = draw(500)
 # Learn
 # -----
 # For the risk of an SVM no weight comes out zero, because noise can separate 1000 rows of so many features,
-# and the risk is content with that. ``quality="alignment"`` asks for a kernel that is like the ideal one, and
-# is stricter.
+# and the risk is content with that. ``Alignment()`` asks for a kernel that is like the ideal one, and is
+# stricter.
 
 superkernel = Widths((), feature_widths=(0.5, 1.0, 2.0, 4.0))
-learners = {quality: Superkernel(superkernel, quality=quality).fit(X, y) for quality in ("risk", "alignment")}
+learners = {
+    str(quality): Superkernel(superkernel, quality=quality).fit(X, y) for quality in (Risk(), Alignment())
+}
 
 # %%
 # Compare
@@ -54,7 +56,7 @@ for quality, learner in learners.items():
     K, K_test = learner.kernel_(X), learner.kernel_(X_test, X)
     scale = np.trace(K) / len(K) - K.mean()  # learned kernels have scales of their own
     machine.fit(K / scale, y)
-    print(f"quality={quality!r:11} {100 * (1 - machine.score(K_test / scale, y_test)):5.1f} % errors")
+    print(f"quality={quality:11} {100 * (1 - machine.score(K_test / scale, y_test)):5.1f} % errors")
 grid = {"C": [1.0, 10.0], "gamma": [share / N_FEATURES for share in (0.03, 0.1, 0.3)]}
 rival = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
 print(f"RBF-SVM, tuned      {100 * (1 - rival.score(X_test, y_test)):5.1f} % errors")
@@ -95,7 +97,7 @@ for ax, (quality, learner) in zip(axes, learners.items(), strict=True):
     )
     for chosen, colour, name in ((relevant, "#d55e00", "relevant"), (~relevant, "#9a9a9a", "noise")):
         ax.vlines(features[chosen], 0, share[chosen], color=colour, lw=1.5, label=name)
-    ax.set(title=f'quality="{quality}"', xlabel="feature", ylabel="share of the learned kernel in %")
+    ax.set(title=f"quality={quality}", xlabel="feature", ylabel="share of the learned kernel in %")
     ax.set(xlim=(-3, N_FEATURES + 4), ylim=(0, None))
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].legend(frameon=False)

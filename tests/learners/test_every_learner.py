@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from mercer import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
-from mercer.superkernels import ARD, GaussianHarmonic, Harmonic
+from mercer.superkernels import ARD, Alignment, GaussianHarmonic, Harmonic, Risk
 
 EACH_LEARNER = pytest.mark.parametrize(
     "learner",
@@ -19,9 +19,9 @@ EACH_LEARNER = pytest.mark.parametrize(
         IdealizedKernel(C_similar=1e5, C_dissimilar=1e6, n_neighbors=3, radius=None, psd="clip", max_rank=9),
         IdealizedKernel(RBF(0.8), C_similar=1e5, C_dissimilar=1e6, nu=0.2),
         KernelBoost(n_rounds=3, n_components=3, covariance_type="diag", dissolve=True, normalize=False),
-        Superkernel(C=10.0, penalty=1e-2),
+        Superkernel(quality=Risk(C=10.0), penalty=1e-2),
         Superkernel(GaussianHarmonic(2.0)),
-        Superkernel(ARD(Harmonic(RBF(2.0), 0.9)), quality="alignment", penalty=1e-3),
+        Superkernel(ARD(Harmonic(RBF(2.0), 0.9)), quality=Alignment(), penalty=1e-3),
     ],
     ids=[
         "boosted-linear",

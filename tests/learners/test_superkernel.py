@@ -13,15 +13,24 @@ from mercer import KernelSVC, Superkernel
 from mercer.kernels import Combination, Series
 from mercer.quality import alignment
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
-from mercer.superkernels import ARD, Explicit, GaussianHarmonic, Harmonic, PowerSeries, Widths
-from mercer.superkernels.functionals import regularized_risk
+from mercer.superkernels import (
+    ARD,
+    Alignment,
+    Explicit,
+    GaussianHarmonic,
+    Harmonic,
+    Posterior,
+    PowerSeries,
+    Risk,
+    Widths,
+)
 from qcqp import least_risk
 
 LIST = Explicit([RBF(0.3), RBF(1.0), RBF(3.0), DotProduct()], [1.0, 2.0, 0.5, 1.0], normalize=False)
 SOME_SUPERKERNELS = [None, LIST, GaussianHarmonic(4.0), Harmonic(RBF(4.0), 0.9), ARD(GaussianHarmonic(4.0))]
 SOME_SUPERKERNELS += [PowerSeries(RBF(4.0), "sinh"), Widths((1.0,), feature_widths=(0.5, 2.0))]
 EACH = pytest.mark.parametrize("superkernel", SOME_SUPERKERNELS, ids=str)
-EACH_QUALITY = pytest.mark.parametrize("quality", ["risk", "alignment", "posterior"])
+EACH_QUALITY = pytest.mark.parametrize("quality", [Risk(), Alignment(), Posterior()], ids=str)
 
 
 def some_data(seed=0, m=40, n_classes=2):
@@ -60,7 +69,7 @@ def norm(learner, X):
 
 def objective(learner, X, y, penalty):
     """Q of the learned kernel, by the quality functional and the norm, for two classes."""
-    return regularized_risk(learner.kernel_(X), y, learner.C) + penalty / 2 * norm(learner, X)
+    return learner.quality(learner.kernel_(X), y) + penalty / 2 * norm(learner, X)
 
 
 # the minimum
@@ -72,7 +81,7 @@ def test_the_objective_is_that_of_the_qcqp_and_the_gap_is_true(seed):
     X, y = some_data(seed, m=int(rng.integers(12, 61)))
     C, penalty = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-6, 1)
     superkernel = [LIST, Harmonic(RBF(1.0), 0.6), None, PowerSeries(RBF(0.7), "exp")][seed % 4]
-    learner = Superkernel(superkernel, C=C, penalty=penalty).fit(X, y)
+    learner = Superkernel(superkernel, quality=Risk(C=C), penalty=penalty).fit(X, y)
     terms = terms_of(learner, X)
     Ks = [C * terms.grams.term(i) for i in range(terms.grams.n_terms)]
     least = least_risk(Ks, 2.0 * y - 1.0, penalty * terms.penalty)
@@ -102,7 +111,7 @@ def test_the_objective_is_the_four_index_sums_of_19(superkernel):
     y = 2.0 * y - 1.0
     C, m = 100.0, 6
     lam, penalty = 1 / (C * m), 1e-4
-    learner = Superkernel(superkernel, C=C, penalty=penalty, tol=1e-8).fit(X, y)
+    learner = Superkernel(superkernel, quality=Risk(C=C), penalty=penalty, tol=1e-8).fit(X, y)
     beta = pair_weights(learner, X)
     pairs = np.array([[X[i], X[j]] for i in range(m) for j in range(m)])
     K = superkernel(pairs).reshape(m, m, m, m)  # K[i, j, p, q] of (19)
@@ -125,7 +134,7 @@ def test_the_objective_is_the_four_index_sums_of_19(superkernel):
 def test_at_the_minimum_the_norm_of_the_kernel_is_that_of_f(superkernel):
     X, y = some_data()
     C, penalty = 10.0, 1e-3
-    learner = Superkernel(superkernel, C=C, penalty=penalty, tol=1e-7).fit(X, y)
+    learner = Superkernel(superkernel, quality=Risk(C=C), penalty=penalty, tol=1e-7).fit(X, y)
     alpha, _ = train(learner.kernel_(X), 2.0 * y - 1.0, C)
     length = alpha @ learner.kernel_(X) @ alpha
     assert penalty * norm(learner, X) == pytest.approx(length / (C * len(X)) / 2, rel=2e-3)
@@ -143,20 +152,22 @@ def test_with_the_gaussian_harmonic_the_minimum_is_one_term_that_of_the_diagonal
 def test_only_the_penalty_by_the_square_of_c_matters():
     X, y = some_data()
     for superkernel in (None, GaussianHarmonic(1.0)):
-        one = Superkernel(superkernel, C=1.0, penalty=1e-4, tol=1e-6).fit(X, y)
-        other = Superkernel(superkernel, C=30.0, penalty=1e-4 * 30**2, tol=1e-6).fit(X, y)
+        one = Superkernel(superkernel, quality=Risk(C=1.0), penalty=1e-4, tol=1e-6).fit(X, y)
+        other = Superkernel(superkernel, quality=Risk(C=30.0), penalty=1e-4 * 30**2, tol=1e-6).fit(X, y)
         assert_allclose(other.beta_ * 30, one.beta_, rtol=1e-3, atol=1e-9)
         assert_allclose(other.objective_[-1], one.objective_[-1], rtol=2e-6)
-        decisions = [KernelSVC(learner.kernel_, C=learner.C, tol=1e-8).fit(X, y) for learner in (one, other)]
+        decisions = [
+            KernelSVC(learner.kernel_, C=learner.svm_C, tol=1e-8).fit(X, y) for learner in (one, other)
+        ]
         assert_allclose(*(svm.decision_function(X) for svm in decisions), atol=1e-3)
 
 
 @pytest.mark.parametrize("scale", [0.01, 50.0])
 def test_a_kernel_s_scale_is_undone_by_c(scale):
     X, y = some_data()
-    learner = Superkernel(LIST, C=10.0, penalty=1e-3, tol=1e-6).fit(X, y)
+    learner = Superkernel(LIST, quality=Risk(C=10.0), penalty=1e-3, tol=1e-6).fit(X, y)
     scaled = Explicit([ConstantKernel(scale) * k for k in LIST.kernels], LIST.weights, normalize=False)
-    other = Superkernel(scaled, C=10.0 / scale, penalty=1e-3, tol=1e-6).fit(X, y)
+    other = Superkernel(scaled, quality=Risk(C=10.0 / scale), penalty=1e-3, tol=1e-6).fit(X, y)
     assert_allclose(other.beta_, learner.beta_, atol=1e-3 * learner.beta_.max())
     assert_allclose(other.objective_[-1], learner.objective_[-1], rtol=2e-6)
     rival = KernelSVC(learner.kernel_, C=10.0, tol=1e-8).fit(X, y).decision_function(X)
@@ -166,7 +177,7 @@ def test_a_kernel_s_scale_is_undone_by_c(scale):
 def test_the_alternation_stops_above_the_minimum_and_says_how_far():
     X, y = some_data()
     found = Superkernel(GaussianHarmonic()).fit(X, y)
-    stalled = Superkernel(GaussianHarmonic(), solver="alternation").fit(X, y)
+    stalled = Superkernel(GaussianHarmonic(), quality=Risk(solver="alternation")).fit(X, y)
     assert np.all(np.diff(stalled.objective_) <= 1e-6)
     assert stalled.objective_[-1] > 1.05 * found.objective_[-1]
     assert stalled.objective_[-1] * (1 - stalled.gap_) <= found.objective_[-1]
@@ -197,18 +208,18 @@ def test_of_many_classes_the_objective_is_the_mean_over_the_rows_of_all_pairs_of
     X, y = X[::4], y[::4]
     X, y = X[:-6], y[:-6]
     C, penalty = 5.0, 1e-2
-    learner = Superkernel(C=C, penalty=penalty, tol=1e-7).fit(X, y)
+    learner = Superkernel(quality=Risk(C=C), penalty=penalty, tol=1e-7).fit(X, y)
     total = n_rows = 0.0
     for a, b in [(0, 1), (0, 2), (1, 2)]:
         rows = np.isin(y, [a, b])
-        total += rows.sum() * regularized_risk(learner.kernel_(X[rows]), y[rows], C)
+        total += rows.sum() * Risk(C)(learner.kernel_(X[rows]), y[rows])
         n_rows += rows.sum()
     assert learner.objective_[-1] == pytest.approx(total / n_rows + penalty / 2 * norm(learner, X), rel=1e-6)
 
 
 def test_alignment_learns_the_kernel_nearest_to_the_ideal_one():
     X, y = some_data(n_classes=3)
-    learner = Superkernel(LIST, quality="alignment", penalty=1e-10).fit(X, y)
+    learner = Superkernel(LIST, quality=Alignment(), penalty=1e-10).fit(X, y)
     H = np.eye(len(X)) - 1 / len(X)
     ideal = np.where(y[:, None] == y[None, :], 1.0, -0.5)
     best = alignment(H @ learner.kernel_(X) @ H, H @ ideal @ H)
@@ -222,9 +233,10 @@ def test_alignment_learns_the_kernel_nearest_to_the_ideal_one():
 def test_the_default_penalty_is_what_the_docstring_says():
     X, y = some_data()
     for superkernel, quality, penalty in [
-        (None, "alignment", 1e-2),
-        (GaussianHarmonic(1.0), "risk", 1e-4),
-        (GaussianHarmonic(1.0), "alignment", 1e-4),
+        (None, Risk(C=7.0), 0.3 * 7.0**2),
+        (None, Alignment(), 1e-2),
+        (GaussianHarmonic(1.0), Risk(), 1e-4),
+        (GaussianHarmonic(1.0), Alignment(), 1e-4),
     ]:
         learner = Superkernel(superkernel, quality=quality).fit(X, y)
         same = Superkernel(superkernel, quality=quality, penalty=penalty).fit(X, y)
@@ -233,11 +245,11 @@ def test_the_default_penalty_is_what_the_docstring_says():
 
 def test_an_svm_takes_the_c_that_the_kernel_was_learned_for():
     X, y = some_data()
-    learner = Superkernel(C=7.0).fit(X, y)
+    learner = Superkernel(quality=Risk(C=7.0)).fit(X, y)
     rival = SVC(kernel=learner.kernel_, C=7.0).fit(X, y)
-    model = KernelSVC(Superkernel(C=7.0)).fit(X, y)
+    model = KernelSVC(Superkernel(quality=Risk(C=7.0))).fit(X, y)
     assert_allclose(model.decision_function(X), rival.decision_function(X), atol=1e-2)
-    own = KernelSVC(Superkernel(C=7.0), C=0.1).fit(X, y)
+    own = KernelSVC(Superkernel(quality=Risk(C=7.0)), C=0.1).fit(X, y)
     rival = SVC(kernel=learner.kernel_, C=0.1).fit(X, y)
     assert_allclose(own.decision_function(X), rival.decision_function(X), atol=1e-2)
     plain, rival = KernelSVC(RBF()).fit(X, y), SVC(kernel=RBF(), C=1.0).fit(X, y)

@@ -11,7 +11,18 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import KernelSVC, Pairs, Superkernel
 from mercer.kernels import Stump
-from mercer.superkernels import ARD, Explicit, GaussianHarmonic, Harmonic, PowerSeries, Widths
+from mercer.solvers.cholesky import NotPositiveSemiDefiniteError
+from mercer.superkernels import (
+    ARD,
+    Alignment,
+    Explicit,
+    GaussianHarmonic,
+    Harmonic,
+    Posterior,
+    PowerSeries,
+    Risk,
+    Widths,
+)
 from stand_ins import Stop
 
 LIST = Explicit([RBF(0.3), RBF(1.0), RBF(3.0), DotProduct()], normalize=False)
@@ -36,7 +47,7 @@ def test_from_pairs_the_kernel_s_values_are_fitted_to_one_and_minus_one():
     X, _ = some_data()
     similar, dissimilar = some_pairs()
     penalty = 1e-3
-    learner = Superkernel(LIST, quality="alignment", penalty=penalty).fit(X, pairs=Pairs(similar, dissimilar))
+    learner = Superkernel(LIST, quality=Alignment(), penalty=penalty).fit(X, pairs=Pairs(similar, dissimilar))
     pairs = [*similar, *dissimilar]
     Z = np.array([[k(X[[i]], X[[j]])[0, 0] for i, j in pairs] for k in LIST.kernels])
     Z, t = Z - Z.mean(axis=1, keepdims=True), np.array([1, 1, 1, -1, -1]) - 0.2
@@ -52,23 +63,25 @@ def test_dissimilar_pairs_are_guessed_if_there_are_none():
     X, y = some_data()
     rows = np.flatnonzero(y == 0)
     similar = np.column_stack([rows[:-1], rows[1:]])
-    learner = Superkernel(quality="alignment", random_state=0).fit(X, pairs=Pairs(similar, []))
+    learner = Superkernel(quality=Alignment(), random_state=0).fit(X, pairs=Pairs(similar, []))
     assert np.any(learner.beta_ > 0)
-    again = Superkernel(quality="alignment", random_state=0).fit(X, pairs=(similar, []))
+    again = Superkernel(quality=Alignment(), random_state=0).fit(X, pairs=(similar, []))
     assert_array_equal(again.beta_, learner.beta_)
 
 
-@pytest.mark.parametrize("quality", ["risk", "posterior"])
+@pytest.mark.parametrize("quality", [None, Risk(), Posterior()], ids=str)
 def test_a_risk_needs_labels(quality):
     X, _ = some_data()
-    with pytest.raises(ValueError, match="give y instead of pairs, or set quality='alignment'"):
+    with pytest.raises(
+        ValueError, match=r"needs labels: give y instead of pairs, or set quality=Alignment\(\)"
+    ):
         Superkernel(quality=quality).fit(X, pairs=Pairs(*some_pairs()))
 
 
 def test_dissimilar_pairs_alone_say_too_little():
     X, _ = some_data()
     with pytest.raises(ValueError, match="no similar pairs: list some"):
-        Superkernel(quality="alignment").fit(X, pairs=Pairs([], some_pairs()[1]))
+        Superkernel(quality=Alignment()).fit(X, pairs=Pairs([], some_pairs()[1]))
 
 
 # unlabelled rows
@@ -118,7 +131,7 @@ def test_rows_that_are_all_the_same_teach_nothing(superkernel):
 def test_more_kernels_than_rows():
     X, y = some_data(m=20)
     superkernel = Widths(feature_widths=tuple(np.geomspace(0.1, 10, 40)))
-    for quality in ("risk", "alignment"):
+    for quality in (Risk(), Alignment()):
         learner = Superkernel(superkernel, quality=quality).fit(X, y)
         assert len(learner.beta_) == 126
         assert learner.gap_ <= 1e-4
@@ -144,9 +157,21 @@ def test_extreme_penalties_give_kernels_of_extreme_scales(penalty):
 def test_a_kernel_that_no_label_speaks_for_is_an_error():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
-    with pytest.raises(ValueError, match=r"best kernel found is zero.*quality='risk'"):
-        Superkernel(quality="posterior").fit(X, y)
-    assert Superkernel(quality="risk").fit(X, y).beta_.any()
+    with pytest.raises(ValueError, match=r"best kernel found is zero: by Posterior\(\).*quality=Risk\(\)"):
+        Superkernel(quality=Posterior()).fit(X, y)
+    assert Superkernel(quality=Risk()).fit(X, y).beta_.any()
+
+
+def test_where_a_solver_finds_that_kernels_are_none_it_is_said_what_to_do(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise NotPositiveSemiDefiniteError(0.25)
+
+    X, y = some_data()
+    monkeypatch.setattr(Risk, "minimize", refuse)
+    with pytest.raises(
+        ValueError, match=r"not positive semi-definite on these rows \(.* 0.2 .*Stump.spanning"
+    ):
+        Superkernel().fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -158,11 +183,13 @@ def test_a_kernel_that_no_label_speaks_for_is_an_error():
         ({"superkernel": GaussianHarmonic(decay=1.5)}, ValueError, r"decay must be in \(0, 1\)"),
         ({"superkernel": Explicit([Stump()])}, ValueError, "not positive semi-definite"),
         ({"superkernel": PowerSeries(3.0 * RBF(), "log")}, ValueError, "smaller scale"),
-        ({"quality": "margin"}, ValueError, "quality must be one of 'risk', 'alignment', 'posterior'"),
-        ({"solver": "newton"}, ValueError, "solver must be one of"),
-        ({"solver": "alternation", "quality": "alignment"}, ValueError, "is for quality='risk'"),
-        ({"C": 0.0}, ValueError, "C must be positive"),
-        ({"C": "1"}, TypeError, "C must be a number"),
+        ({"quality": "alignment"}, TypeError, r"Write .*quality=Alignment\(\).* in mercer.superkernels"),
+        ({"quality": Risk}, TypeError, r"Write quality=Risk\(C=100.0\)"),
+        ({"quality": Risk(solver="newton")}, ValueError, "solver must be one of 'planes', 'alternation'"),
+        ({"quality": Risk(C=0.0)}, ValueError, "C must be positive"),
+        ({"quality": Risk(C="1")}, TypeError, "C must be a number"),
+        ({"quality": Risk(C=1e200)}, ValueError, "C must be between"),
+        ({"quality": Posterior(noise=0)}, ValueError, "noise must be positive"),
         ({"penalty": -1.0}, ValueError, "penalty must be positive"),
         ({"penalty": np.inf}, ValueError, "penalty must be positive and finite"),
         ({"rank_tol": 0.0}, ValueError, "rank_tol must be positive"),
@@ -193,23 +220,23 @@ def test_one_class_and_no_labels_are_refused():
 
 def test_too_few_steps_are_warned_of():
     X, y = some_data()
-    with pytest.warns(ConvergenceWarning, match="after 2 steps at a relative gap of .* increase max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match="after 2 iterations at a relative gap of .* increase max_iter"
+    ):
         learner = Superkernel(max_iter=2).fit(X, y)
     assert learner.n_iter_ == 2
     assert learner.gap_ > 1e-4
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"solver": "alternation"}, {"quality": "posterior"}, {"quality": "alignment"}], ids=str
-)
-def test_a_callback_stops_the_search_and_what_is_done_is_kept(params):
+@pytest.mark.parametrize("quality", [None, Risk(solver="alternation"), Posterior(), Alignment()], ids=str)
+def test_a_callback_stops_the_search_and_what_is_done_is_kept(quality):
     X, y = some_data()
-    whole = Superkernel(tol=1e-7, **params).fit(X, y)
+    whole = Superkernel(quality=quality, tol=1e-7).fit(X, y)
     n_steps = 1 if whole.n_iter_ < 3 else 3
     stop = Stop(n_steps, "step")
-    learner = Superkernel(tol=1e-7, **params).set_callbacks(stop).fit(X, y)
+    learner = Superkernel(quality=quality, tol=1e-7).set_callbacks(stop).fit(X, y)
     assert stop.seen == learner.n_iter_ == n_steps
-    assert whole.n_iter_ > n_steps or learner.quality == "alignment"
+    assert whole.n_iter_ > n_steps or quality == Alignment()
     assert_allclose(learner.objective_, whole.objective_[:n_steps])
     assert learner.transform(X).shape[0] == len(X)
 
@@ -228,6 +255,14 @@ def test_in_a_search_over_penalties_of_the_whole():
     search = GridSearchCV(KernelSVC(Superkernel()), {"learner__penalty": [1.0, 1e3, 1e5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.75
     assert cross_val_score(search.best_estimator_, X, y, cv=3).mean() == pytest.approx(search.best_score_)
+
+
+def test_the_c_of_the_risk_is_a_parameter_to_search_over():
+    X, y = some_data(m=60)
+    model = KernelSVC(Superkernel(quality=Risk()))
+    search = GridSearchCV(model, {"learner__quality__C": [1.0, 10.0]}, cv=3).fit(X, y)
+    assert search.best_estimator_.learner_.svm_C == search.best_params_["learner__quality__C"]
+    assert model.learner.quality == Risk(C=100.0)  # values are cloned, not changed
 
 
 def test_the_same_seed_gives_the_same_kernel():

@@ -7,8 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
 
 from mercer import KernelSVC, Superkernel
-from mercer.superkernels import ARD, Explicit, Harmonic, Widths
-from mercer.superkernels.functionals import regularized_risk
+from mercer.superkernels import ARD, Alignment, Explicit, Harmonic, Risk, Widths
 from mercer.superkernels.power_series import one_of_each_bin
 
 
@@ -71,7 +70,7 @@ def test_narrow_kernels_are_no_powers_of_very_wide_ones():
 
 def test_nearly_constant_kernels_can_be_aligned():
     X, y = some_rows()
-    assert Superkernel(Explicit([RBF(1e4), RBF(3e4)]), quality="alignment").fit(X, y).gap_ <= 1e-6
+    assert Superkernel(Explicit([RBF(1e4), RBF(3e4)]), quality=Alignment()).fit(X, y).gap_ <= 1e-6
 
 
 def test_noise_is_no_kernel_to_weigh():
@@ -95,12 +94,12 @@ def test_later_changes_of_the_rows_do_not_change_the_features():
     assert_allclose(learner.transform(X) @ learner.transform(X).T, learner.kernel_(X), atol=1e-8)
 
 
-def test_an_svm_takes_the_price_that_a_kernel_was_learned_for_and_no_other():
+def test_an_svm_takes_the_c_that_a_kernel_was_learned_for_and_no_other():
     X, y = some_rows()
-    learned = KernelSVC(Superkernel(C=7.0)).fit(X, y)
+    learned = KernelSVC(Superkernel(quality=Risk(C=7.0))).fit(X, y)
     same = KernelSVC(learned.kernel_, C=7.0).fit(X, y)
     assert_allclose(learned.decision_function(X), same.decision_function(X), atol=1e-6)
-    aligned = KernelSVC(Superkernel(C=7.0, quality="alignment")).fit(X, y)
+    aligned = KernelSVC(Superkernel(quality=Alignment())).fit(X, y)
     same = KernelSVC(aligned.kernel_, C=1.0).fit(X, y)
     assert_allclose(aligned.decision_function(X), same.decision_function(X), atol=1e-6)
 
@@ -108,4 +107,4 @@ def test_an_svm_takes_the_price_that_a_kernel_was_learned_for_and_no_other():
 def test_a_risk_that_lacks_digits_says_so():
     X, y = some_rows()
     with pytest.warns(UserWarning, match="relative gap"):
-        regularized_risk(RBF(5.0)(X), y, C=1e9)
+        Risk(C=1e9)(RBF(5.0)(X), y)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.cholesky import factor_gram
+from mercer.solvers.cholesky import NotPositiveSemiDefiniteError, factor_gram
 
 
 def assert_explains(factor, K, tol=1e-8):
@@ -90,5 +90,6 @@ def test_a_matrix_of_zeros_has_rank_zero():
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
 def test_a_matrix_that_is_not_psd_is_refused(K, scale):
     assert np.linalg.eigvalsh(K).min() < -1e-7
-    with pytest.raises(ValueError, match="not positive semi-definite on these rows"):
+    with pytest.raises(NotPositiveSemiDefiniteError, match="not positive semi-definite") as caught:
         factor_gram(scale * K)
+    assert caught.value.left > 1e-8

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.svm import SVC
 
-from mercer.superkernels.functionals import misalignment, negative_log_posterior, regularized_risk
+from mercer.superkernels import Alignment, Posterior, Risk
 
-FUNCTIONALS = [misalignment, lambda K, y: regularized_risk(K, y, 2.0), negative_log_posterior]
-EACH = pytest.mark.parametrize("functional", FUNCTIONALS, ids=["alignment", "risk", "posterior"])
+FUNCTIONALS = [Alignment(), Risk(C=2.0), Posterior()]
+EACH = pytest.mark.parametrize("functional", FUNCTIONALS, ids=str)
 
 
 def some_problem(rng, n=12, rank=3):
@@ -28,13 +28,13 @@ def random_kernel_of_trace_one(rng, n):
 def test_misalignment_is_equation_3(rng):
     K, y = some_problem(rng)
     expected = 1 - (y @ K @ y) / (np.sum(y**2) * np.sqrt(np.trace(K @ K.T)))
-    assert misalignment(K, y) == pytest.approx(expected, rel=1e-12)
+    assert Alignment()(K, y) == pytest.approx(expected, rel=1e-12)
 
 
 def test_equation_4_the_ideal_kernel_has_no_misalignment_and_no_kernel_has_less(rng):
     y = np.array([1, -1, 1, 1, -1])
-    assert misalignment(3.0 * np.outer(y, y), y) == pytest.approx(0, abs=1e-12)
-    assert all(0 < misalignment(random_kernel_of_trace_one(rng, 5), y) <= 1 for _ in range(20))
+    assert Alignment()(3.0 * np.outer(y, y), y) == pytest.approx(0, abs=1e-12)
+    assert all(0 < Alignment()(random_kernel_of_trace_one(rng, 5), y) <= 1 for _ in range(20))
 
 
 # (6)
@@ -52,7 +52,7 @@ def literal_risk(K, y, C):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_the_risk_is_equation_6(rng, C):
     K, y = some_problem(rng)
-    assert regularized_risk(K, y, C) == pytest.approx(literal_risk(K, y, C), rel=1e-5)
+    assert Risk(C)(K, y) == pytest.approx(literal_risk(K, y, C), rel=1e-5)
 
 
 @pytest.mark.parametrize("n_positive", [2, 5, 8])
@@ -60,7 +60,7 @@ def test_the_risk_is_equation_6(rng, C):
 def test_the_risk_of_a_multiple_of_the_ideal_kernel_is_that_of_the_paper(n_positive, scale):
     y = np.where(np.arange(10) < n_positive, 1, -1)
     C = 7.0
-    assert regularized_risk(scale * np.outer(y, y), y, C) == pytest.approx(1 / (C * 10) / (2 * scale))
+    assert Risk(C)(scale * np.outer(y, y), y) == pytest.approx(1 / (C * 10) / (2 * scale))
 
 
 @pytest.mark.parametrize("C", [0.3, 1.0, 20.0])
@@ -69,11 +69,11 @@ def test_of_trace_one_the_paper_s_minimiser_has_the_least_risk(rng, C, n_positiv
     # z minimises Σ c(z_i) / m + λ/2 ‖z‖² (the paper's second sum lacks 1/m); its mean is the intercept's
     y = np.where(np.arange(10) < n_positive, 1.0, -1.0)
     z = y - y.mean()
-    least = regularized_risk(np.outer(z, z) / (z @ z), y, C)
+    least = Risk(C)(np.outer(z, z) / (z @ z), y)
     for _ in range(30):
-        assert regularized_risk(random_kernel_of_trace_one(rng, 10), y, C) > least
+        assert Risk(C)(random_kernel_of_trace_one(rng, 10), y) > least
         near = np.outer(w := z + 0.1 * rng.normal(size=10), w)
-        assert regularized_risk(near / np.trace(near), y, C) > least
+        assert Risk(C)(near / np.trace(near), y) > least
     if n_positive == 5 and C >= 1:
         assert least == pytest.approx(1 / (2 * C))
 
@@ -92,7 +92,7 @@ def literal_posterior(K, y):
 def test_the_posterior_is_equation_7_of_the_kernel_with_noise(rng, noise):
     K, y = some_problem(rng, n=6)
     expected = literal_posterior(K + noise * np.eye(6), y)
-    assert negative_log_posterior(K, y, noise=noise) == pytest.approx(expected, rel=1e-7)
+    assert Posterior(noise=noise)(K, y) == pytest.approx(expected, rel=1e-7)
 
 
 def equation_8(y, beta):
@@ -108,7 +108,7 @@ def test_equation_8_has_determinant_one_and_brings_the_posterior_to_its_least():
         assert np.linalg.det(K) == pytest.approx(1)
         # by symmetry f is t y
         along = minimize_scalar(lambda t, beta=beta: 5 * (np.log1p(np.exp(-t)) + t * t / (2 * beta)))
-        values.append(negative_log_posterior(K, y, noise=0))
+        values.append(Posterior(noise=0)(K, y))
         assert values[-1] == pytest.approx(along.fun, rel=1e-6, abs=1e-8)
     assert np.all(np.diff(values) < 0)
     assert values[-1] < 1e-3
@@ -118,8 +118,8 @@ def test_without_noise_the_posterior_has_no_least_value_and_with_noise_it_has(rn
     y = np.array([1, -1, -1, 1, 1])
     K = np.cov(rng.normal(size=(5, 30)))
     for shrink in [1e-10, 1e-50, 1e-100]:
-        assert negative_log_posterior(shrink * K, y, noise=0) < 5 / 2 * np.log(shrink) + 10
-        assert negative_log_posterior(shrink * K, y, noise=0.1) > 5 / 2 * np.log(0.1)
+        assert Posterior(noise=0)(shrink * K, y) < 5 / 2 * np.log(shrink) + 10
+        assert Posterior(noise=0.1)(shrink * K, y) > 5 / 2 * np.log(0.1)
 
 
 # all of them
@@ -166,9 +166,9 @@ def test_indefinite_matrices_are_refused_where_it_matters():
 
 def test_a_singular_matrix_needs_noise():
     with pytest.raises(ValueError, match="set noise"):
-        negative_log_posterior(np.ones((2, 2)), [0, 1], noise=0)
+        Posterior(noise=0)(np.ones((2, 2)), [0, 1])
     for noise in (-1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="noise must be positive"):
-            negative_log_posterior(np.eye(2), [0, 1], noise=noise)
+            Posterior(noise=noise)(np.eye(2), [0, 1])
     with pytest.raises(ValueError, match="C must be positive"):
-        regularized_risk(np.eye(2), [0, 1], 0.0)
+        Risk(0.0)(np.eye(2), [0, 1])

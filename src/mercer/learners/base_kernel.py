@@ -1,6 +1,7 @@
 """The kernel that a learner starts from, and the coordinates that it gives the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
 from mercer.limits import check_memory
-from mercer.solvers.cholesky import factor_gram
+from mercer.solvers.cholesky import Factor, NotPositiveSemiDefiniteError, factor_gram
 
 
 def check_base(base: Any) -> None:
@@ -31,6 +32,24 @@ def evaluate(base: sk_kernels.Kernel, X: Array, Y: Array | None = None) -> Array
     if not np.all(np.isfinite(K)):
         raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
     return K
+
+
+@contextmanager
+def psd_advice(what: str = "the base kernel") -> Iterator[None]:
+    """Say what to do where a solver finds that a kernel is not positive semi-definite."""
+    try:
+        yield
+    except NotPositiveSemiDefiniteError as error:
+        raise ValueError(
+            f"{what} is not positive semi-definite on these rows (what is left over is {error.left:.1g} of "
+            "its largest value): take one that is, such as RBF, or Stump.spanning(X) instead of Stump()"
+        ) from error
+
+
+def factor_base(K: Array) -> Factor:
+    """Return the Cholesky factor of the base kernel's Gram matrix, or say what to do if there is none."""
+    with psd_advice():
+        return factor_gram(K)
 
 
 class Frame(NamedTuple):
@@ -58,7 +77,7 @@ def frame_rows(X: Array, base: sk_kernels.Kernel | None, max_rank: int) -> Frame
     check_memory(4 * 8 * n**2, f"The base kernel of {n} rows", "Use fewer rows, or no base kernel.")
     base = clone(base)
     K = evaluate(base, X)
-    factor = factor_gram(K)
+    factor = factor_base(K)
     L = factor.coordinates(K[:, factor.landmarks])
     _, size, V = svd(L, full_matrices=False)
     basis = V[: _rank(size, max_rank)].T

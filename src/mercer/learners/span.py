@@ -5,6 +5,7 @@ from typing import Any
 
 from mercer._typing import Array
 from mercer.kernels import Kernel
+from mercer.learners.base_kernel import psd_advice
 from mercer.limits import check_gram_fits
 from mercer.solvers.cholesky import Factor, factor_gram
 
@@ -13,7 +14,7 @@ class Span:
     """The span of rows in the feature space of a kernel.
 
     For these rows themselves the inner products of the coordinates are the kernel; for two new rows they are
-    what it is between their projections. The factor, O(n³) at worst, is made when it is first needed.
+    what it is between their projections. The factor, O(n³) at worst, is computed when it is first needed.
     """
 
     def __init__(self, kernel: Kernel, rows: Array) -> None:
@@ -24,7 +25,8 @@ class Span:
     def factor(self) -> Factor:
         """The landmarks that span the rows, with their Cholesky factor."""
         check_gram_fits(len(self.rows), "Use the kernel itself (kernel_), or fewer rows.")
-        return factor_gram(self.kernel.gram(self.rows, self.rows))
+        with psd_advice("the learned kernel"):
+            return factor_gram(self.kernel.gram(self.rows, self.rows))
 
     def transform(self, X: Array) -> Array:
         """Return the coordinates of rows."""

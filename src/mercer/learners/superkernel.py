@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -12,23 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
 from mercer.learners.base import KernelLearner, TrainingData
+from mercer.learners.base_kernel import psd_advice
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.learners.span import Span
 from mercer.limits import check_memory
-from mercer.parameters import check_count, check_option, check_positive
-from mercer.solvers.superkernel.alignment import (
-    LeastSquares,
-    compare_with_labels,
-    compare_with_pairs,
-    minimize_distance,
-)
-from mercer.solvers.superkernel.alternation import alternate
-from mercer.solvers.superkernel.cutting_planes import Penalty, Planes
-from mercer.solvers.superkernel.posterior import minimize_posterior
-from mercer.solvers.superkernel.risk import minimize_risk
-from mercer.superkernels import Expansion, PairKernel, Widths
-
-NOISE = 1.0  # ε of the posterior, in the units of the logit
+from mercer.pairs import Pairs
+from mercer.parameters import check_count, check_positive
+from mercer.solvers.superkernel import KernelWeights, Stopping
+from mercer.superkernels import Expansion, PairKernel, QualityFunctional, Risk, Widths
 
 
 class Superkernel(KernelLearner):
@@ -37,7 +27,7 @@ class Superkernel(KernelLearner):
     .. math:: k(x, x') = \sum_i \beta_i\, \underline{k}(\underline{x}_i, (x, x')), \quad \beta \ge 0, \qquad
               \min_\beta Q_{\mathrm{emp}}[k] + \tfrac12 \lambda_s \|k\|^2 .
 
-    With ``quality="risk"`` it is the kernel with which an SVM has the least regularised risk,
+    By default it is the kernel with which an SVM has the least regularised risk,
 
     .. math:: Q_{\mathrm{emp}} = \min_f \frac1m \sum_i \max(0, 1 - y_i f(x_i)) + \frac{\lambda}{2} \|f\|^2,
               \qquad \lambda = \frac1{C m}, \quad \|k\|^2 = \beta^\top \underline{K} \beta
@@ -46,34 +36,33 @@ class Superkernel(KernelLearner):
     five to fifteen of them; the gap that is reported is a true bound.
 
     For m rows and r terms a plane costs O(m² r) and an SVM. Memory is O(m²) for the superkernels of power
-    series, and r m² numbers up to 2 GB for lists of kernels, that are computed anew each time beyond.
+    series; for lists of kernels it is r m² numbers up to 2 GB, and beyond that they are computed anew for
+    each plane.
 
     Parameters
     ----------
     superkernel : PairKernel or None, default=None
         Whose span is searched, one of `mercer.superkernels`. None is ``Widths()``: Gaussian kernels of six
         widths, normalised, on features of any scale.
-    quality : {"risk", "alignment", "posterior"}, default="risk"
-        Q: the regularised risk (6); how far the kernel is from the ideal one, centred, whose best multiple
-        aligns best (3); or the negative log posterior (7), with noise of variance one, at O(m³) a step.
-    C : float, default=100.0
-        1 / (λ m), the C of the SVM, with "risk". `KernelSVC` without a C of its own then takes this one.
+    quality : QualityFunctional or None, default=None
+        Q, one of `mercer.superkernels`: ``Risk(C=100.0)``, the regularised risk (6) of an SVM with this C;
+        ``Alignment()``, how far the kernel is from the ideal one, centred, whose best multiple aligns best
+        (3); or ``Posterior(noise=1.0)``, the negative log posterior (7), at O(m³) per step. None is
+        ``Risk()``.
     penalty : float or None, default=None
-        λ_s. With "risk" only λ_s / C² matters. None is the paper's 10⁻⁴ for power series; for lists of
-        kernels 0.3 C² with "risk", and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
-    solver : {"planes", "alternation"}, default="planes"
-        "alternation" is the paper's, for "risk": it stops short of the minimum.
+        λ_s. With `Risk` only λ_s / C² matters. None is the paper's 10⁻⁴ for power series; for lists of
+        kernels 0.3 C² with `Risk`, and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
     rank_tol : float, default=1e-5
         For power series: pairs are added until no entry of the superkernel matrix is further off, as a share
         of the largest.
     max_rank : int, default=100
-        The most pairs.
+        The maximum number of pairs.
     tol : float, default=1e-4
         The relative duality gap that is asked for.
     max_iter : int, default=200
-        The most planes, or turns, or steps.
+        The maximum number of iterations: planes, turns of the alternation, or steps of L-BFGS-B.
     random_state : int, RandomState instance or None, default=None
-        For the rows whose pairs `ARD` expands in.
+        Random seed, for the rows whose pairs `ARD` expands in and for dissimilar pairs that are guessed.
 
     Attributes
     ----------
@@ -84,20 +73,19 @@ class Superkernel(KernelLearner):
     superkernel_ : PairKernel
         The superkernel, with what it takes from the data.
     objective_ : array of shape (n_iter,)
-        The least regularised quality so far, after each step.
+        The least regularised quality so far, after each iteration.
     gap_ : float
-        How far the last one is above the minimum over β at most, as a share of it; infinite for "posterior",
+        How far the last one is above the minimum over β at most, as a share of it; infinite for `Posterior`,
         which is not convex. (For power series the β are those of the chosen pairs.)
     n_iter_ : int
-        The steps.
+        The number of iterations.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
     Notes
     -----
-    More than two classes share one kernel: Q is then the mean over all pairs of classes, weighted by their
-    numbers of rows (with "posterior", over each class against the rest). From pairs instead of labels,
-    "alignment" fits the kernel's values on them to 1 and −1 (dissimilar ones are guessed if there are none);
+    More than two classes share one kernel; the quality functionals say how. From pairs instead of labels,
+    `Alignment` fits the kernel's values on them to 1 and −1 (dissimilar ones are guessed if there are none);
     the others need labels. `unlabelled` rows give pairs to expand in, for power series.
 
     `transform` gives coordinates in the span of the rows of `fit`, since the kernel has no features of its
@@ -109,7 +97,7 @@ class Superkernel(KernelLearner):
 
     Departures from the paper:
 
-    - Cutting planes instead of the alternation, which stalls.
+    - Cutting planes instead of the alternation, which stalls (``Risk(solver="alternation")``).
     - The width of (14), read literally, makes all kernels constant. `GaussianHarmonic` has 2ℓ² = 100 D, for
       features in [0, 1].
     - Alignment knows no scale, and so (3) with a penalty has no minimiser: the distance to the ideal kernel
@@ -134,10 +122,8 @@ class Superkernel(KernelLearner):
         self,
         superkernel: PairKernel | None = None,
         *,
-        quality: str = "risk",
-        C: float = 100.0,
+        quality: QualityFunctional | None = None,
         penalty: float | None = None,
-        solver: str = "planes",
         rank_tol: float = 1e-5,
         max_rank: int = 100,
         tol: float = 1e-4,
@@ -146,9 +132,7 @@ class Superkernel(KernelLearner):
     ) -> None:
         self.superkernel = superkernel
         self.quality = quality
-        self.C = C
         self.penalty = penalty
-        self.solver = solver
         self.rank_tol = rank_tol
         self.max_rank = max_rank
         self.tol = tol
@@ -162,9 +146,13 @@ class Superkernel(KernelLearner):
         return self.span_.transform(X)
 
     @property
-    def svm_price(self) -> float:
+    def svm_C(self) -> float:  # noqa: N802  (C is the field's letter)
         """The C of the SVM that the kernel is learned for; 1 if it is learned for none."""
-        return float(self.C) if self.quality == "risk" else 1.0
+        return self._functional.svm_C
+
+    @property
+    def _functional(self) -> QualityFunctional:
+        return Risk() if self.quality is None else self.quality
 
     @property
     def _n_features_out(self) -> int:
@@ -176,23 +164,24 @@ class Superkernel(KernelLearner):
                 f"superkernel must be one of mercer.superkernels or None, got {self.superkernel!r}. To "
                 "search among kernels of yours, give Explicit([k1, k2, …])."
             )
-        check_option(self.quality, "quality", ("risk", "alignment", "posterior"))
-        check_option(self.solver, "solver", ("planes", "alternation"))
-        for name in ("C", "tol", "rank_tol"):
+        if not isinstance(self._functional, QualityFunctional):
+            raise TypeError(
+                f"quality must be a quality functional or None, got {self.quality!r}. Write "
+                "quality=Risk(C=100.0), quality=Alignment() or quality=Posterior(); they are in "
+                "mercer.superkernels."
+            )
+        self._functional.check()
+        for name in ("tol", "rank_tol"):
             check_positive(getattr(self, name), name)
-        if not 1e-100 <= self.C <= 1e100:  # its square is computed
-            raise ValueError(f"C must be between 1e-100 and 1e100, got {self.C!r}.")
         if self.penalty is not None:
             check_positive(self.penalty, "penalty")
         check_count(self.max_rank, "max_rank")
         check_count(self.max_iter, "max_iter")
-        if self.solver == "alternation" and self.quality != "risk":
-            raise ValueError(f"solver='alternation' is for quality='risk', not {self.quality!r}.")
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
-        if known.label is None and self.quality != "alignment":
+        if known.label is None and not self._functional.learns_from_pairs:
             raise ValueError(
-                f"quality={self.quality!r} needs labels: give y instead of pairs, or set quality='alignment'"
+                f"{self._functional!r} needs labels: give y instead of pairs, or set quality=Alignment()"
             )
         n = len(known.X)
         check_memory(4 * 8 * n**2, f"The kernel of {n} rows", "Use fewer rows.")
@@ -206,77 +195,42 @@ class Superkernel(KernelLearner):
             max_rank=self.max_rank,
             rng=check_random_state(self.random_state),
         )
-        found = self._search(terms, known, context)
+        with psd_advice("a sum of these kernels"):
+            found = self._minimize(terms, known, context)
         self._keep(known, terms, found)
 
-    def _search(self, terms: Expansion, known: TrainingData, context: CallbackContext) -> Planes:
-        """Return the best β; with the risk, C times it."""
-        progress = self._report_steps(context, "step")
-        strength = self._strength(terms)
-        if self.quality == "alignment":
-            rng = check_random_state(self.random_state)
-            return minimize_distance(_compare(terms, known, rng), strength * terms.penalty, progress)
-        assert known.label is not None
-        if self.quality == "posterior":
-            targets = [np.where(known.label == k, 1.0, -1.0) for k in np.unique(known.label)]
-            return minimize_posterior(
-                terms.grams,
-                targets[1:] if len(targets) == 2 else targets,
-                Penalty(strength * terms.penalty),
-                noise=NOISE,
-                tol=float(self.tol),
-                max_iter=self.max_iter,
-                progress=progress,
-            )
-        search = minimize_risk if self.solver == "planes" else alternate
-        return search(
-            terms.grams,
-            known.label,
-            Penalty(strength / float(self.C) ** 2 * terms.penalty),
-            tol=float(self.tol),
-            max_iter=self.max_iter,
-            progress=progress,
-        )
+    def _minimize(self, terms: Expansion, known: TrainingData, context: CallbackContext) -> KernelWeights:
+        quality = self._functional
+        penalty = quality.default_penalty(terms) if self.penalty is None else float(self.penalty)
+        stopping = Stopping(float(self.tol), self.max_iter, self._report_steps(context, "step"))
+        if known.label is not None:
+            return quality.minimize(terms, known.label, penalty, stopping)
+        assert known.pairs is not None
+        return quality.minimize_on_pairs(terms, self._complete(known.pairs, len(known.X)), penalty, stopping)
 
-    def _strength(self, terms: Expansion) -> float:
-        if self.penalty is not None:
-            return float(self.penalty)
-        if terms.penalty.ndim == 2:
-            return 1e-4
-        return 0.3 * float(self.C) ** 2 if self.quality == "risk" else 1e-2
+    def _complete(self, pairs: Pairs, n_rows: int) -> Pairs:
+        """Return pairs of both kinds; where there are no dissimilar ones, they are guessed."""
+        if not len(pairs.similar):
+            raise ValueError("there are no similar pairs: list some, or give labels")
+        if len(pairs.dissimilar):
+            return pairs
+        guessed = guess_dissimilar(n_rows, pairs.similar, check_random_state(self.random_state))
+        return Pairs(pairs.similar, guessed)
 
-    def _keep(self, known: TrainingData, terms: Expansion, found: Planes) -> None:
-        self.beta_ = found.beta / self.C if self.quality == "risk" else found.beta
-        if not np.any(self.beta_ > 0):
+    def _keep(self, known: TrainingData, terms: Expansion, found: KernelWeights) -> None:
+        if not np.any(found.beta > 0):
             raise ValueError(
-                f"the best kernel found is zero: by quality={self.quality!r} these kernels tell no more than "
-                "none at all. Take a superkernel of other kernels, or with labels quality='risk'"
+                f"the best kernel found is zero: by {self._functional!r}, these kernels are no better than "
+                f"none at all. {self._functional.advice}"
             )
-        self.objective_, self.gap_, self.n_iter_ = found.history, found.gap, found.n_iter
-        if self.n_iter_ == self.max_iter and self.quality != "alignment" and not self.gap_ <= self.tol:
-            how_far = "" if self.quality == "posterior" else f" at a relative gap of {self.gap_:.1e}"
+        self.beta_, self.objective_, self.gap_ = found.beta, found.history, found.gap
+        self.n_iter_ = found.n_iter
+        if found.is_cut_off:
+            how_far = f" at a relative gap of {found.gap:.1e}" if np.isfinite(found.gap) else ""
             warnings.warn(
-                f"stopped after {self.max_iter} steps{how_far}: increase max_iter, or tol",
+                f"stopped after {self.max_iter} iterations{how_far}: increase max_iter, or tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        self.kernel_ = terms.kernel(self.beta_)
+        self.kernel_ = terms.kernel(self.beta_)  # Corollary 6
         self.span_ = Span(self.kernel_, known.X.copy())
-
-
-def _compare(terms: Expansion, known: TrainingData, rng: RandomState) -> LeastSquares:
-    """Return the distance to the ideal kernel, or to 1 and −1 on pairs."""
-    if known.label is not None:
-        n_classes = int(known.label.max()) + 1
-        same = known.label[:, None] == known.label[None, :]
-        return compare_with_labels(terms.grams, np.where(same, 1.0, -1.0 / (n_classes - 1)))
-    assert known.pairs is not None
-    similar, dissimilar = known.pairs
-    if not len(similar):
-        raise ValueError("there are no similar pairs: list some, or give labels")
-    if not len(dissimilar):
-        dissimilar = guess_dissimilar(len(known.X), similar, rng)
-    pairs = np.vstack([similar, dissimilar])
-    target = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
-    values = np.stack([terms.grams.term(i)[tuple(pairs.T)] for i in range(terms.grams.n_terms)])
-    return compare_with_pairs(values, target)

@@ -1,4 +1,4 @@
-"""What every superkernel is: a value that is a kernel on pairs of rows, and spans kernels on rows."""
+"""What every superkernel is: a value that is a kernel on pairs of rows, and spans kernels on rows [OSW02]."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from mercer._typing import Array
 from mercer.kernels import Kernel
-from mercer.solvers.superkernel.grams.dense import Grams
+from mercer.solvers.superkernel.grams import Grams
 
 HELD = 2**28  # entries of Gram matrices that are held in memory: 2 GB; of more, each is computed anew
 
@@ -19,11 +19,29 @@ class Expansion(NamedTuple):
     """The terms of which a kernel is to be made, on given rows."""
 
     grams: Grams  # of the terms
-    penalty: Array  # M of ‖k‖² = βᵀMβ, or its diagonal
-    kernel: Callable[[Array], Kernel]  # of the weights β
+    penalty: Array  # M of ‖k‖² = βᵀMβ (10), or its diagonal
+    kernel: Callable[[Array], Kernel]  # Σ_i β_i K_i of the weights β, Corollary 6
 
 
-class PairKernel(BaseEstimator, ABC):
+class Value(BaseEstimator):
+    """What is made of its parameters alone, and equals what has the same ones."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        mine, theirs = (one.get_params(deep=False) for one in (self, other))
+        return all(_same(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]  # set_params may change it
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    return bool(a == b)
+
+
+class PairKernel(Value, ABC):
     """A superkernel [OSW02, Definition 5]: a kernel on pairs that is, for a fixed pair, a kernel on rows.
 
     It is a value, made of its parameters alone. Called on pairs it gives their Gram matrix; `expand` gives
@@ -41,20 +59,6 @@ class PairKernel(BaseEstimator, ABC):
     def fitted_to(self, X: Array) -> "PairKernel":
         """Return this superkernel with what is to be taken from the rows, such as widths, filled in."""
         return self
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return False
-        mine, theirs = (one.get_params(deep=False) for one in (self, other))
-        return all(_same(mine[name], theirs[name]) for name in mine)
-
-    __hash__ = None  # type: ignore[assignment]  # as kernels, it may be changed by set_params
-
-
-def _same(a: object, b: object) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(np.asarray(a), np.asarray(b))
-    return bool(a == b)
 
 
 def as_pairs(P: Any, name: str = "P") -> Array:

@@ -16,9 +16,14 @@ from mercer.kernels.combination import is_rbf, restrict, shape_of, squared_dista
 from mercer.limits import check_memory
 from mercer.parameters import check_option
 from mercer.solvers.cholesky import factor_low_rank
-from mercer.solvers.superkernel.grams.dense import ComputedGrams, Grams, HeldGrams, JointGrams
-from mercer.solvers.superkernel.grams.factored import FactoredGrams
-from mercer.solvers.superkernel.grams.power import PowerGrams
+from mercer.solvers.superkernel.grams import (
+    ComputedGrams,
+    FactoredGrams,
+    Grams,
+    HeldGrams,
+    JointGrams,
+    PowerGrams,
+)
 from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
 
 Columns = tuple[int, ...] | None

@@ -1,101 +1,220 @@
-r"""The quality functionals of the paper: how bad a kernel is for some labels [OSW02, Section 2].
+r"""The quality functionals: how bad a kernel is for some labels, by its Gram matrix alone [OSW02, Section 2].
 
-Each looks at the Gram matrix alone, and is least for a kernel that is of no use for other rows:
-`mercer.Superkernel` minimises them under a penalty.
+Each is least for a kernel that is of no use for other rows. So `mercer.Superkernel` minimises it with a
+penalty on the kernel,
+
+.. math:: Q_{\mathrm{reg}}[k] = Q_{\mathrm{emp}}[k] + \tfrac12 \lambda_s \|k\|^2 \qquad (10).
 """
 
 import warnings
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, column_or_1d
 
-from mercer._typing import Array
-from mercer.parameters import check_positive
+from mercer._typing import Array, Index
+from mercer.pairs import Pairs
+from mercer.parameters import check_option, check_positive
 from mercer.quality import alignment
-from mercer.solvers.superkernel.posterior import most_probable
-from mercer.solvers.superkernel.svm import balance, solve_dense_svm
+from mercer.solvers.superkernel import (
+    KernelWeights,
+    Penalty,
+    Stopping,
+    alternate,
+    balance,
+    compare_with_labels,
+    compare_with_pairs,
+    minimize_distance,
+    minimize_posterior,
+    minimize_risk,
+    most_probable,
+    solve_dense_svm,
+)
+from mercer.superkernels.base import Expansion, Value
 
+PAPER_PENALTY = 1e-4  # λ_s of the paper's experiments [OSW02, Section 6]
 TOL = 1e-9  # the relative duality gap of the SVM
 NEGATIVE = 1e-8  # of the trace: an eigenvalue that is more negative is no rounding error
+SEARCHES = {"planes": minimize_risk, "alternation": alternate}
 
 
-def misalignment(K: Any, y: Any) -> float:
-    r"""Return one minus the alignment of a kernel with the labels [OSW02, (3)].
+class QualityFunctional(Value, ABC):
+    """A quality functional [OSW02, Definition 1]: a number for a Gram matrix and labels, the less the better.
 
-    .. math:: 1 - \frac{y^\top K y}{\|y\|^2 \|K\|}, \qquad y_i \in \{-1, 1\},
-
-    with the Frobenius norm. It is in [0, 1] for a kernel, and 0 for multiples of :math:`y y^\top` (4).
-    Nothing is centred, and the scale of K does not count. O(n²).
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        A Gram matrix that is not zero.
-    y : array-like of shape (n,)
-        The labels of the rows, of two classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.superkernels.functionals import misalignment
-    >>> y = np.array([1, 1, -1])
-    >>> round(misalignment(np.outer(y, y), y), 6), round(misalignment(np.eye(3), y), 3)
-    (0.0, 0.423)
+    It is a value, made of its parameters alone. Called with a Gram matrix and labels it gives the number;
+    `minimize` gives the weights at which it is least, with a penalty on the kernel.
     """
-    gram, target = _check(K, y)
-    return 1.0 - alignment(gram, np.outer(target, target))
+
+    learns_from_pairs: ClassVar[bool] = False
+    advice: ClassVar[str]  # what to try where the best kernel is zero
+
+    @abstractmethod
+    def __call__(self, K: Any, y: Any) -> float:
+        """Return Q_emp of a Gram matrix of shape (n, n) and n labels of two classes."""
+
+    @abstractmethod
+    def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
+        """Return the β ≥ 0 that are best for labels 0, 1, …, with λ_s = penalty (10)."""
+
+    def minimize_on_pairs(
+        self, terms: Expansion, pairs: Pairs, penalty: float, stopping: Stopping
+    ) -> KernelWeights:
+        """Return the same for similar and dissimilar pairs; only where `learns_from_pairs` is true."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise if a parameter is not what it may be."""
+
+    def default_penalty(self, terms: Expansion) -> float:
+        """Return λ_s where none is given: the paper's for power series, whose terms are not orthogonal."""
+        return PAPER_PENALTY if terms.penalty.ndim == 2 else self.list_penalty
+
+    @property
+    def list_penalty(self) -> float:
+        """The λ_s for a list of kernels where none is given."""
+        return 1e-2
+
+    @property
+    def svm_C(self) -> float:  # noqa: N802  (C is the field's letter)
+        """The C of the SVM that the kernel is learned for; 1 if it is learned for none."""
+        return 1.0
 
 
-def regularized_risk(K: Any, y: Any, C: float) -> float:
-    r"""Return the least regularised risk that an SVM has with a kernel [OSW02, (6)].
+class Risk(QualityFunctional):
+    r"""The least regularised risk that an SVM has with a kernel [OSW02, (6)].
 
     .. math:: \min_{\alpha, b} \frac1n \sum_i \max(0, 1 - y_i ((K \alpha)_i + b))
               + \frac{\lambda}2 \alpha^\top K \alpha, \qquad \lambda = \frac1{C n} .
 
     For :math:`K = \beta y y^\top` it is :math:`\lambda / (2 \beta)` unless β is small, and so goes to zero
     with 1/β. Among kernels of trace one, for classes of one size, :math:`K = y y^\top / n` has the least:
-    :math:`1 / (2 C)` for C ≥ 1. It takes an SVM, solved to a relative
-    duality gap of 10⁻⁹ if the digits suffice; a warning says if less than 10⁻⁶ was reached.
+    :math:`1 / (2 C)` for C ≥ 1. Calling it takes an SVM, solved to a relative duality gap of 10⁻⁹ if the
+    digits suffice; a warning says if less than 10⁻⁶ was reached.
 
     The intercept b is free, and not in the paper. For classes of different sizes it puts :math:`y - \bar y`
     in the place of y as the best of trace one.
 
+    It is convex in the kernel (Corollary 8), and `Superkernel` reaches its minimum. More than two classes
+    share one kernel: the mean over all pairs of classes, weighted by their numbers of rows.
+
     Parameters
     ----------
-    K : array of shape (n, n)
-        A Gram matrix, positive semi-definite.
-    y : array-like of shape (n,)
-        The labels of the rows, of two classes.
-    C : float
-        The C of the SVM.
+    C : float, default=100.0
+        The penalty C of the SVM, 1 / (λ n). `KernelSVC` without a C of its own takes this one.
+    solver : {"planes", "alternation"}, default="planes"
+        How `Superkernel` minimises it: by cutting planes, or by the paper's alternation, which stops short of
+        the minimum.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.superkernels.functionals import regularized_risk
+    >>> from mercer.superkernels import Risk
     >>> y = np.array([1, 1, -1, -1])
-    >>> round(regularized_risk(np.outer(y, y), y, C=10.0), 6)  # 1 / (2 C n)
+    >>> round(Risk(C=10.0)(np.outer(y, y), y), 6)  # 1 / (2 C n)
     0.0125
     """
-    check_positive(C, "C")
-    gram, target = _check(K, y)
-    _check_psd(gram)
-    found = solve_dense_svm(float(C) * gram, target, balance(target), TOL)  # C K with C = 1 is K with C
-    if not found.primal - found.dual <= 1e-6 * found.primal:
+
+    advice = "Take a superkernel of other kernels, or a smaller penalty."
+
+    def __init__(self, C: float = 100.0, *, solver: str = "planes") -> None:
+        self.C = C
+        self.solver = solver
+
+    def __call__(self, K: Any, y: Any) -> float:
+        """Return (6) for a Gram matrix of shape (n, n) and n labels of two classes."""
+        self.check()
+        gram, target = _check(K, y)
+        _check_psd(gram)
+        # C K with C = 1 is K with C
+        found = solve_dense_svm(float(self.C) * gram, target, balance(target), TOL)
         gap = (found.primal - found.dual) / found.primal
-        warnings.warn(
-            f"the SVM stopped at a relative gap of {gap:.1e}: C times the kernel is too large for more",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return found.primal / len(target)
+        if not gap <= 1e-6:
+            warnings.warn(
+                f"the SVM stopped at a relative gap of {gap:.1e}: C times the kernel is too large for more",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return found.primal / len(target)  # (6)
+
+    def check(self) -> None:
+        """Raise if a parameter is not what it may be."""
+        check_option(self.solver, "solver", tuple(SEARCHES))
+        check_positive(self.C, "C")
+        if not 1e-100 <= self.C <= 1e100:  # its square is computed
+            raise ValueError(f"C must be between 1e-100 and 1e100, got {self.C!r}.")
+
+    @property
+    def list_penalty(self) -> float:
+        """The λ_s for a list of kernels where none is given; it counts only through λ_s / C²."""
+        return 0.3 * float(self.C) ** 2
+
+    @property
+    def svm_C(self) -> float:  # noqa: N802  (C is the field's letter)
+        """The C of the SVM that the kernel is learned for."""
+        return float(self.C)
+
+    def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
+        """Return the β ≥ 0 that minimise (18)."""
+        C = float(self.C)
+        M = Penalty(penalty / C**2 * terms.penalty)  # the solver has C = 1: its weights are C β
+        found = SEARCHES[self.solver](terms.grams, label, M, **stopping._asdict())
+        return found._replace(beta=found.beta / C)
 
 
-def negative_log_posterior(K: Any, y: Any, *, noise: float = 1.0) -> float:
-    r"""Return how improbable the labels are under a Gaussian process at its most probable f [OSW02, (7)].
+class Alignment(QualityFunctional):
+    r"""One minus the alignment of a kernel with the labels [OSW02, (3)].
+
+    .. math:: 1 - \frac{y^\top K y}{\|y\|^2 \|K\|}, \qquad y_i \in \{-1, 1\},
+
+    with the Frobenius norm. It is in [0, 1] for a kernel, and 0 for multiples of :math:`y y^\top` (4).
+    Nothing is centred, and the scale of K does not count. O(n²).
+
+    Alignment knows no scale, and with a penalty on the scale has no minimiser. So `Superkernel` minimises a
+    distance in its place, that of the centred kernel to the centred ideal one (1 for rows of one class,
+    −1 / (n_classes − 1) for others). Its minimum over all multiples of a kernel falls as their alignment
+    rises. From pairs it is the distance of the kernel's values to 1 and −1, centred. It is solved at once,
+    whatever `tol` and `max_iter` are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.superkernels import Alignment
+    >>> y = np.array([1, 1, -1])
+    >>> round(Alignment()(np.outer(y, y), y), 6), round(Alignment()(np.eye(3), y), 3)
+    (0.0, 0.423)
+    """
+
+    learns_from_pairs = True
+    advice = "Take a superkernel of other kernels or, with labels, quality=Risk()."
+
+    def __call__(self, K: Any, y: Any) -> float:
+        """Return (3) for a Gram matrix of shape (n, n), not zero, and n labels of two classes."""
+        gram, target = _check(K, y)
+        return 1.0 - alignment(gram, np.outer(target, target))  # (3)
+
+    def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
+        """Return the β ≥ 0 whose kernel is nearest to the ideal one, both centred."""
+        same = label[:, None] == label[None, :]
+        ideal = np.where(same, 1.0, -1.0 / int(label.max()))
+        distance = compare_with_labels(terms.grams, ideal)
+        return minimize_distance(distance, penalty * terms.penalty, stopping.progress)
+
+    def minimize_on_pairs(
+        self, terms: Expansion, pairs: Pairs, penalty: float, stopping: Stopping
+    ) -> KernelWeights:
+        """Return the β ≥ 0 whose kernel is nearest to 1 on similar pairs, −1 on dissimilar ones, centred."""
+        rows = np.vstack(pairs)
+        target = np.repeat([1.0, -1.0], [len(kind) for kind in pairs])
+        values = np.stack([terms.grams.term(i)[tuple(rows.T)] for i in range(terms.grams.n_terms)])
+        distance = compare_with_pairs(values, target)
+        return minimize_distance(distance, penalty * terms.penalty, stopping.progress)
+
+
+class Posterior(QualityFunctional):
+    r"""The negative log posterior of a Gaussian process at its most probable f [OSW02, (7)].
 
     .. math:: \min_f \sum_i \log(1 + e^{-y_i f_i}) + \tfrac12 f^\top K_\varepsilon^{-1} f
               + \tfrac12 \log\det K_\varepsilon, \qquad K_\varepsilon = K + \varepsilon I .
@@ -104,33 +223,56 @@ def negative_log_posterior(K: Any, y: Any, *, noise: float = 1.0) -> float:
     to zero. ε > 0 keeps it above :math:`\tfrac n2 \log \varepsilon`. Even if det K is held at one, the K of
     (8) brings all the rest to zero as its β grows. O(n³).
 
+    `Superkernel` minimises it divided by n, at O(n³) per step. It is not convex: the minimum may be a local
+    one. Of more than two classes it is the mean over each class against the rest.
+
     Parameters
     ----------
-    K : array of shape (n, n)
-        A Gram matrix, positive semi-definite.
-    y : array-like of shape (n,)
-        The labels of the rows, of two classes.
     noise : float, default=1.0
-        ε, the variance of the noise on f. 0 is the paper's functional, for a K of full rank.
+        ε, the variance of the noise on f, in the units of the logit. 0 is the paper's functional, for a K of
+        full rank; `Superkernel` needs a positive one.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.superkernels.functionals import negative_log_posterior
+    >>> from mercer.superkernels import Posterior
     >>> y = np.array([1, 1, -1, -1])
-    >>> negative_log_posterior(np.outer(y, y), y) < negative_log_posterior(np.ones((4, 4)), y)
+    >>> Posterior()(np.outer(y, y), y) < Posterior()(np.ones((4, 4)), y)
     True
     """
-    if noise != 0:
-        check_positive(noise, "noise")
-    gram, target = _check(K, y)
-    _check_psd(gram)
-    gram = gram + noise * np.eye(len(target))
-    try:
-        half_log_det = float(np.log(np.diag(cholesky(gram, lower=True))).sum())
-    except LinAlgError:
-        raise ValueError("K has not full rank, where (7) is −∞: set noise to a positive number") from None
-    return most_probable(gram, target).value + half_log_det
+
+    advice = "Take a superkernel of other kernels, or quality=Risk()."
+
+    def __init__(self, noise: float = 1.0) -> None:
+        self.noise = noise
+
+    def __call__(self, K: Any, y: Any) -> float:
+        """Return (7) for a Gram matrix of shape (n, n) and n labels of two classes."""
+        if self.noise != 0:
+            self.check()
+        gram, target = _check(K, y)
+        _check_psd(gram)
+        gram = gram + self.noise * np.eye(len(target))
+        try:
+            half_log_det = float(np.log(np.diag(cholesky(gram, lower=True))).sum())
+        except LinAlgError:
+            raise ValueError("K has not full rank, where (7) is −∞: set noise to a positive number") from None
+        return most_probable(gram, target).value + half_log_det  # (7)
+
+    def check(self) -> None:
+        """Raise if a parameter is not what it may be."""
+        check_positive(self.noise, "noise")
+
+    def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
+        """Return β ≥ 0 at a minimum of (7) with noise and the penalty. There is no bound of it."""
+        targets = [np.where(label == k, 1.0, -1.0) for k in np.unique(label)]
+        return minimize_posterior(
+            terms.grams,
+            targets[1:] if len(targets) == 2 else targets,
+            Penalty(penalty * terms.penalty),
+            noise=float(self.noise),
+            **stopping._asdict(),
+        )
 
 
 def _check(K: Any, y: Any) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from mercer.kernels.series import check_inside
 from mercer.parameters import check_option, check_positive
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, evaluate_series
 from mercer.solvers.cholesky import factor_low_rank
-from mercer.solvers.superkernel.grams.dense import ComputedGrams, Grams, HeldGrams, SeriesGrams
+from mercer.solvers.superkernel.grams import ComputedGrams, Grams, HeldGrams, SeriesGrams
 from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
 
 N_BINS = 4096  # of values of the base kernel; a pair of each may be chosen

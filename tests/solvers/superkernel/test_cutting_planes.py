@@ -5,13 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.solvers.superkernel.cutting_planes import (
-    Penalty,
     Plane,
     minimize_by_planes,
     minimize_on_simplex,
-    relative_gap,
     solve_master,
 )
+from mercer.solvers.superkernel.weights import Penalty, relative_gap
 
 EACH_PENALTY = pytest.mark.parametrize("diagonal", [True, False])
 EACH_SLOPE = pytest.mark.parametrize("falling", [True, False])

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.superkernel.cutting_planes import Penalty
 from mercer.solvers.superkernel.grams.dense import HeldGrams
 from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
-from mercer.superkernels.functionals import negative_log_posterior
+from mercer.solvers.superkernel.weights import Penalty
+from mercer.superkernels import Posterior
 
 
 def some_problem(rng, n=30):
@@ -36,7 +36,7 @@ def test_the_most_probable_f_is_stationary_and_the_least(rng, scale):
 
 def literal(stack, targets, M, noise, beta):
     K = np.tensordot(beta, stack, 1)
-    each = [negative_log_posterior(K, y, noise=noise) for y in targets]
+    each = [Posterior(noise)(K, y) for y in targets]
     return np.mean(each) / len(K) + beta @ M @ beta / 2
 
 

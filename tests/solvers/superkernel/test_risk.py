@@ -7,11 +7,20 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.svm import SVC
 
 from mercer.solvers.superkernel import risk, svm
-from mercer.solvers.superkernel.alternation import KernelForCoefficients, alternate, balanced_shares
-from mercer.solvers.superkernel.cutting_planes import Penalty, minimize_by_planes
-from mercer.solvers.superkernel.grams.dense import HeldGrams
-from mercer.solvers.superkernel.risk import KernelRisk, first_guess, minimize_risk, split_classes, thin
+from mercer.solvers.superkernel.cutting_planes import minimize_by_planes
+from mercer.solvers.superkernel.grams import HeldGrams
+from mercer.solvers.superkernel.risk import (
+    KernelForCoefficients,
+    KernelRisk,
+    alternate,
+    balanced_shares,
+    first_guess,
+    minimize_risk,
+    split_classes,
+    thin,
+)
 from mercer.solvers.superkernel.svm import best_bias
+from mercer.solvers.superkernel.weights import Penalty
 from qcqp import least_risk
 
 
@@ -140,7 +149,7 @@ def test_many_rows_are_thinned_first_and_end_at_the_same_minimum(monkeypatch):
     grams = some_grams(X)
     penalty = Penalty(np.full(grams.n_terms, 1e-2))
     cold = minimize(grams, label, penalty)
-    monkeypatch.setattr(risk, "MANY", 100)
+    monkeypatch.setattr(risk, "SETTINGS", risk.SETTINGS._replace(many_rows=100))
     steps = []
     warm = minimize(grams, label, penalty, progress=lambda step: steps.append(step))
     assert warm.objective == pytest.approx(cold.objective, rel=2e-6)

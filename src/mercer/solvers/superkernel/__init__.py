@@ -1,1 +1,22 @@
-"""The best kernel in the span of a superkernel [OSW02]."""
+"""Weights of many Gram matrices, the best by a quality functional with a penalty [OSW02]."""
+
+from mercer.solvers.superkernel.alignment import compare_with_labels, compare_with_pairs, minimize_distance
+from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
+from mercer.solvers.superkernel.risk import alternate, minimize_risk
+from mercer.solvers.superkernel.svm import balance, solve_dense_svm
+from mercer.solvers.superkernel.weights import KernelWeights, Penalty, Stopping
+
+__all__ = [
+    "KernelWeights",
+    "Penalty",
+    "Stopping",
+    "alternate",
+    "balance",
+    "compare_with_labels",
+    "compare_with_pairs",
+    "minimize_distance",
+    "minimize_posterior",
+    "minimize_risk",
+    "most_probable",
+    "solve_dense_svm",
+]

@@ -8,16 +8,20 @@ The least of the first term over all multiples of a kernel is a falling function
 of as many unknowns as there are matrices.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigvalsh, solve_triangular
 from scipy.optimize import nnls
 
 from mercer._typing import Array
-from mercer.solvers.superkernel.cutting_planes import Planes
+from mercer.solvers.cholesky import NotPositiveSemiDefiniteError
 from mercer.solvers.superkernel.grams.dense import Grams
+from mercer.solvers.superkernel.weights import KernelWeights, Progress
+
+RIDGES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+"""Shares of the mean of the diagonal, the first that helps is added to it: inner products of nearly equal
+matrices are singular up to rounding errors, and have no Cholesky factor as they are."""
 
 
 class LeastSquares(NamedTuple):
@@ -29,7 +33,10 @@ class LeastSquares(NamedTuple):
 
 
 def compare_with_labels(grams: Grams, T: Array) -> LeastSquares:
-    """Return how far centred sums of the matrices are from a centred target. O(n² r²)."""
+    """Return how far centred sums of the matrices are from a centred target. O(n² r²).
+
+    For T = yyᵀ its minimum over all multiples of a kernel is (3), centred, as the docstring above has it.
+    """
     n = grams.n_rows
     centred = T - T.mean(axis=0) - T.mean(axis=1)[:, None] + T.mean()
     A, b = grams.centred_products(centred)
@@ -43,20 +50,7 @@ def compare_with_pairs(values: Array, target: Array) -> LeastSquares:
     return LeastSquares(Z @ Z.T / len(t), Z @ t / len(t), float(np.mean(t**2)))
 
 
-def _factor(H: Array) -> tuple[Array, Array]:
-    """Return the Cholesky factor of H, with as little added to its diagonal as rounding makes it need."""
-    unit = np.trace(H) / len(H) * np.eye(len(H))
-    for share in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
-        try:
-            return cholesky(H + share * unit, lower=True), H + share * unit
-        except LinAlgError:
-            continue
-    raise ValueError("the kernels' inner products are not finite, or not those of kernels")
-
-
-def minimize_distance(
-    problem: LeastSquares, M: Array, progress: Callable[[int], bool] | None = None
-) -> Planes:
+def minimize_distance(problem: LeastSquares, M: Array, progress: Progress | None = None) -> KernelWeights:
     """Return the weights, and a lower bound of the minimum; its gap is rounding errors alone."""
     H = problem.A + (np.diag(M) if M.ndim == 1 else M)
     L, H = _factor(H)
@@ -69,4 +63,15 @@ def minimize_distance(
     bound = objective - float(beta @ (slope - wrong)) - 0.5 * float(wrong @ cho_solve((L, True), wrong))
     if progress is not None:
         progress(1)
-    return Planes(beta, objective, bound, np.array([objective]), 1)
+    return KernelWeights(beta, objective, bound, np.array([objective]), 1)
+
+
+def _factor(H: Array) -> tuple[Array, Array]:
+    """Return the Cholesky factor of H, with as little added to its diagonal as rounding makes it need."""
+    unit = np.trace(H) / len(H) * np.eye(len(H))
+    for share in RIDGES:
+        try:
+            return cholesky(H + share * unit, lower=True), H + share * unit
+        except LinAlgError:
+            continue
+    raise NotPositiveSemiDefiniteError(-float(eigvalsh(H)[0]) / float(np.max(np.abs(H))))

@@ -21,17 +21,40 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
+from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress, relative_gap
 
-ZERO = 1e-7  # weights smaller than this share of the largest are zero
-CAUTION = 0.5  # the part of the way to the master problem's minimiser that is taken
-GROWTH = 5.0  # … if that is at most so many times as long as the best β
-FADING = 0.05  # of the largest weight: smaller ones that are to become zero, are
-TINY = 1e-300
-ACCURACY = 1e-9  # of the master problem
+
+class PlaneSettings(NamedTuple):
+    """What steers the search, and what goes wrong without it."""
+
+    step: float = 0.5
+    """Share of the way to the master problem's minimiser. All the way is too far, since planes are below φ: β
+    would jump to and fro."""
+    growth: float = 5.0
+    """Longest next β, in lengths of the best one. The first planes know no limit: far out, φ (an SVM with a
+    huge kernel) is slow to compute."""
+    fading: float = 0.05
+    """Weights below this share of the largest become zero at once if the master problem has them at zero. By
+    halves of the way they would come near zero but never reach it."""
+    zero: float = 1e-7
+    """Weights below this share of the largest are zero. Interior points leave all of them positive: no kernel
+    would be sparse."""
+    share_of_gap: float = 0.1
+    share_of_tol: float = 0.3
+    roughest: float = 0.1
+    """Relative accuracy of φ: this share of the gap so far, but no finer than this share of `tol` and no
+    rougher than this number. Finer ones are wasted where β is still to move; rougher ones hide the gap."""
+    accuracy: float = 1e-9
+    """Of the master problem. With rougher bounds `tol` is out of reach; finer ones are rounding errors."""
+    to_boundary: float = 0.995
+    """Share of the way to the boundary that an interior point may go. On the boundary Newton's matrix is
+    singular."""
+
+
+SETTINGS = PlaneSettings()
 
 
 class Plane(NamedTuple):
@@ -42,61 +65,6 @@ class Plane(NamedTuple):
     slope: Array
 
 
-class Planes(NamedTuple):
-    """Where the search ended."""
-
-    beta: Array
-    objective: float  # the least value met
-    bound: float  # the largest lower bound
-    history: Array  # the least value met so far, after each plane
-    n_iter: int
-
-    @property
-    def gap(self) -> float:
-        """How far the objective is above its minimum, at most, as a share of it."""
-        return relative_gap(self.objective, self.bound)
-
-
-def relative_gap(objective: float, bound: float) -> float:
-    """Return how far the bound is below the objective, as a share of that."""
-    return (objective - bound) / max(abs(objective), np.finfo(np.float64).tiny)
-
-
-class Penalty:
-    """½ βᵀMβ for a matrix M, or for the diagonal of one."""
-
-    def __init__(self, M: Array) -> None:
-        self.M = M
-        self.diagonal = M if M.ndim == 1 else np.diag(M)
-        self.root = np.sqrt(M) if M.ndim == 1 else cholesky(M, lower=True)
-
-    def value(self, beta: Array) -> float:
-        """Return ½ βᵀMβ."""
-        return 0.5 * float(beta @ self.slope(beta))
-
-    def slope(self, beta: Array) -> Array:
-        """Return Mβ."""
-        return self.M * beta if self.M.ndim == 1 else self.M @ beta
-
-    def sizes(self, beta: Array) -> Array:
-        """Return the length of each term, which its unit does not change."""
-        return beta * np.sqrt(self.diagonal)
-
-    def whiten(self, W: Array) -> Array:
-        """Return L⁻¹ W, for M = L Lᵀ."""
-        if self.M.ndim == 1:
-            return W / self.root[:, None]
-        whitened: Array = solve_triangular(self.root, W, lower=True)
-        return whitened
-
-    def unwhiten(self, w: Array) -> Array:
-        """Return L⁻ᵀ w."""
-        if self.M.ndim == 1:
-            return w / self.root
-        unwhitened: Array = solve_triangular(self.root, w, lower=True, trans="T")
-        return unwhitened
-
-
 def minimize_by_planes(
     ask: Callable[[Array, float], Plane],
     penalty: Penalty,
@@ -104,8 +72,8 @@ def minimize_by_planes(
     *,
     tol: float,
     max_iter: int,
-    progress: Callable[[int], bool] | None = None,
-) -> Planes:
+    progress: Progress | None = None,
+) -> KernelWeights:
     """Return the minimum up to a relative gap of `tol`, or what was reached after `max_iter` planes.
 
     Parameters
@@ -119,15 +87,16 @@ def minimize_by_planes(
     tol : float
         The relative gap that is asked for.
     max_iter : int
-        The most planes.
+        The maximum number of planes.
     progress : callable, optional
-        Told of each plane; it says whether to stop.
+        Called after each plane with its number; if it returns true, that was the last one.
     """
     beta, best, least, bound, gap = start, start, np.inf, -np.inf, 1.0
     planes: list[Plane] = []
     history: list[float] = []
     while len(planes) < max_iter and gap > tol:
-        planes.append(ask(beta, min(max(0.1 * gap, 0.3 * tol), 0.1)))
+        accuracy = max(SETTINGS.share_of_gap * gap, SETTINGS.share_of_tol * tol)
+        planes.append(ask(beta, min(accuracy, SETTINGS.roughest)))
         value = planes[-1].value + penalty.value(beta)
         gained = value < least
         if gained:
@@ -139,7 +108,8 @@ def minimize_by_planes(
         beta = _next(best, ahead, penalty, fade=gained)
         if progress is not None and progress(len(planes)):
             break
-    return Planes(best, least, bound, np.array(history), len(planes))
+    cut_off = len(planes) == max_iter and not gap <= tol
+    return KernelWeights(best, least, bound, np.array(history), len(planes), cut_off)
 
 
 def _next(best: Array, ahead: Array, penalty: Penalty, fade: bool) -> Array:
@@ -149,12 +119,12 @@ def _next(best: Array, ahead: Array, penalty: Penalty, fade: bool) -> Array:
     that are on their way to zero may fade at once. Not after a step in vain, though: the next β must be on
     the line, where no lower value means a plane that cuts off the minimiser; else the same step would recur.
     """
-    reach = GROWTH * np.sqrt(penalty.value(best) / max(penalty.value(ahead), TINY))
-    beta = best + CAUTION * min(1.0, reach) * (ahead - best)
+    reach = SETTINGS.growth * np.sqrt(penalty.value(best) / max(penalty.value(ahead), TINY))
+    beta = best + SETTINGS.step * min(1.0, reach) * (ahead - best)
     if not fade:
         return beta
     size = penalty.sizes(beta)
-    kept = np.where((ahead == 0.0) & (size < FADING * size.max(initial=0.0)), 0.0, beta)
+    kept = np.where((ahead == 0.0) & (size < SETTINGS.fading * size.max(initial=0.0)), 0.0, beta)
     return kept * np.sqrt(penalty.value(beta) / max(penalty.value(kept), TINY))
 
 
@@ -170,14 +140,19 @@ def solve_master(planes: list[Plane], penalty: Penalty) -> tuple[Array, float]:
     w = R @ x
     beta = np.maximum(penalty.unwhiten(w), 0.0)
     size = penalty.sizes(beta)
-    beta = np.where(size > ZERO * size.max(initial=0.0), beta, 0.0)
+    beta = np.where(size > SETTINGS.zero * size.max(initial=0.0), beta, 0.0)
     return beta, float(h @ x[: len(h)] - 0.5 * w @ w)
 
 
 def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:
-    """Maximise hᵀμ − ½ ‖R x‖² for x = (μ, ν) ≥ 0 with Σμ = 1, by Mehrotra's method. O(len(x)³) a step."""
+    """Maximise hᵀμ − ½ ‖R x‖² for x = (μ, ν) ≥ 0 with Σμ = 1, by Mehrotra's method. O(len(x)³) per step.
+
+    `linear_svm` and `idealized.qp` have loops of the same method. They share its dozen lines of predictor and
+    corrector, not the linear systems, which are the rest: here one equality, there a box for each row with
+    p + 1 unknowns, or a cone of matrices.
+    """
     n = R.shape[1]
-    size = np.maximum(np.linalg.norm(R, axis=0), np.sqrt(np.max(np.abs(h))))  # of each unknown, turned round
+    size = np.maximum(np.linalg.norm(R, axis=0), np.sqrt(np.max(np.abs(h))))  # one over that of each unknown
     R = R / size
     a, q = np.zeros(n), np.zeros(n)
     a[: len(h)], q[: len(h)] = 1.0 / size[: len(h)], -h / size[: len(h)]
@@ -186,8 +161,8 @@ def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:
     z = np.full(n, float(np.max(np.abs(P @ x + q))))
     for _ in range(max_iter):
         rest, missing, mu = y * a + z - P @ x - q, 1.0 - a @ x, x @ z / n
-        value = abs(q @ x) + x @ P @ x
-        if x @ z <= ACCURACY * value and abs(rest) @ x <= ACCURACY * value and abs(missing) <= ACCURACY:
+        enough = SETTINGS.accuracy * (abs(q @ x) + x @ P @ x)
+        if x @ z <= enough and abs(rest) @ x <= enough and abs(missing) <= SETTINGS.accuracy:
             break
         factor, failed = dpotrf(P + np.diag(z / x))
         if failed:  # as near as rounding errors let it come
@@ -197,7 +172,7 @@ def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:
         dx, dz, _ = step(np.zeros(n))
         ahead = (x + _longest(x, dx) * dx) @ (z + _longest(z, dz) * dz) / n
         dx, dz, dy = step(mu * (ahead / mu) ** 3 - dx * dz)
-        t = 0.995 * min(_longest(x, dx), _longest(z, dz))
+        t = SETTINGS.to_boundary * min(_longest(x, dx), _longest(z, dz))
         x, z, y = x + t * dx, z + t * dz, y + t * dy
     x = x / size
     x[: len(h)] /= x[: len(h)].sum()

@@ -14,7 +14,7 @@ of noise on f, and the floor of all eigenvalues. f is found by Newton's method, 
 The log-determinant is concave: the minimum may be a local one. Each step costs O(n³).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,42 +23,59 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from mercer._typing import Array
-from mercer.solvers.superkernel.cutting_planes import Penalty, Planes
 from mercer.solvers.superkernel.grams.dense import Grams
-
-NEWTON_STEPS = 100
-NEWTON_TOL = 1e-10
+from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress
 
 
-class Posterior(NamedTuple):
+class PosteriorSettings(NamedTuple):
+    """What steers the search, and what goes wrong without it."""
+
+    newton_steps: int = 100
+    newton_tol: float = 1e-10
+    """Newton's method for f ends after this many steps, or when one gains less than this share of the value.
+    L-BFGS-B takes rougher values for kinks, and stops on its line search."""
+    least_curvature: float = 1e-12
+    """Of the loss of a row. Far from the boundary it is zero, and 1/W no number."""
+    shortest: float = 1e-10
+    """Share of a Newton step below which halving it ends: there, the value does not fall for rounding."""
+    value_tol: float = 1e-3
+    slope_tol: float = 1e-8
+    """L-BFGS-B stops when a step gains less than this share of `tol`, or no slope is larger than this. There
+    is no bound here that would say how far the minimum is: a `tol` taken at its word stops too early."""
+
+
+SETTINGS = PosteriorSettings()
+
+
+class PosteriorMode(NamedTuple):
     """The most probable f, and what it costs."""
 
     value: float  # Σ log(1 + exp(−y f)) + ½ fᵀK⁻¹f
     a: Array  # K⁻¹ f
 
 
-def most_probable(K: Array, y: Array) -> Posterior:
+def most_probable(K: Array, y: Array) -> PosteriorMode:
     """Return the minimum over f, by Newton's method in a = K⁻¹ f with halved steps. K has full rank."""
     a = np.zeros(len(y))
     value = _cost(K, y, a)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(SETTINGS.newton_steps):
         f = K @ a
         p = expit(-y * f)
-        W = np.maximum(p * (1.0 - p), 1e-12)
+        W = np.maximum(p * (1.0 - p), SETTINGS.least_curvature)
         root = np.sqrt(W)
         B = root[:, None] * K * root
         B[np.diag_indices_from(B)] += 1.0
         b = W * f + y * p
         target = b - root * cho_solve(cho_factor(B, lower=True), root * (K @ b))
         t = 1.0
-        while (ahead := _cost(K, y, a + t * (target - a))) > value and t > 1e-10:
+        while (ahead := _cost(K, y, a + t * (target - a))) > value and t > SETTINGS.shortest:
             t /= 2.0
         gained = value - ahead
         if gained > 0.0:
             a, value = a + t * (target - a), ahead
-        if gained <= NEWTON_TOL * value:
+        if gained <= SETTINGS.newton_tol * value:
             break
-    return Posterior(value, a)
+    return PosteriorMode(value, a)
 
 
 def _cost(K: Array, y: Array, a: Array) -> float:
@@ -74,35 +91,23 @@ def minimize_posterior(
     noise: float,
     tol: float,
     max_iter: int,
-    progress: Callable[[int], bool] | None = None,
-) -> Planes:
+    progress: Progress | None = None,
+) -> KernelWeights:
     """Return weights at a minimum; the mean over several targets of −1 and 1. There is no lower bound."""
-    n = grams.n_rows
     size = 1.0 / np.sqrt(penalty.diagonal)  # unknowns of one size
+    history: list[float] = []
 
     def cost(u: Array) -> tuple[float, Array]:
         beta = size * u
-        K = grams.combine(beta)
-        K[np.diag_indices_from(K)] += noise
-        factor = cho_factor(K, lower=True)
-        value, slope = (
-            float(np.log(np.diag(factor[0])).sum()),
-            0.5 * grams.products(cho_solve(factor, np.eye(n))),
-        )
-        for y in targets:
-            found = most_probable(K, y)
-            value += found.value / len(targets)
-            slope -= 0.5 * grams.quadratics(found.a) / len(targets)
-        return value / n + penalty.value(beta), size * (slope / n + penalty.slope(beta))
-
-    history: list[float] = []
+        value, slope = _posterior_and_slope(grams, targets, noise, beta)
+        return value + penalty.value(beta), size * (slope + penalty.slope(beta))
 
     def report(intermediate_result: object) -> None:
         history.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
         if progress is not None and progress(len(history)):
             raise StopIteration
 
-    start = 1.0 / max(float(size @ grams.spreads()), 1e-300)
+    start = 1.0 / max(float(size @ grams.spreads()), TINY)
     start = min(start, np.sqrt(0.5 / penalty.value(size)))
     found = minimize(
         cost,
@@ -111,8 +116,26 @@ def minimize_posterior(
         method="L-BFGS-B",
         bounds=[(0.0, None)] * grams.n_terms,
         callback=report,
-        options={"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-8},
+        options={"maxiter": max_iter, "ftol": SETTINGS.value_tol * tol, "gtol": SETTINGS.slope_tol},
     )
-    return Planes(
-        size * found.x, float(found.fun), -np.inf, np.array(history or [float(found.fun)]), len(history)
+    least, n_iter = float(found.fun), len(history)
+    return KernelWeights(
+        size * found.x, least, -np.inf, np.array(history or [least]), n_iter, is_cut_off=n_iter == max_iter
     )
+
+
+def _posterior_and_slope(
+    grams: Grams, targets: Sequence[Array], noise: float, beta: Array
+) -> tuple[float, Array]:
+    """Return (7) with noise, divided by n, and its derivatives by β."""
+    n = grams.n_rows
+    K = grams.combine(beta)
+    K[np.diag_indices_from(K)] += noise
+    factor = cho_factor(K, lower=True)
+    value = float(np.log(np.diag(factor[0])).sum())  # (7), ½ log det K
+    slope = 0.5 * grams.products(cho_solve(factor, np.eye(n)))
+    for y in targets:
+        found = most_probable(K, y)
+        value += found.value / len(targets)  # (7), the rest
+        slope -= 0.5 * grams.quadratics(found.a) / len(targets)  # Lemma 7: f stays where it is
+    return value / n, slope / n
