@@ -95,9 +95,23 @@ class Pairs(NamedTuple):
         n = len(rows)
         across = np.array([0, n])
         edges = np.concatenate([similar, similar + n, dissimilar + across, dissimilar + across[::-1]])
-        graph = coo_array((np.ones(len(edges)), edges.T), shape=(2 * n, 2 * n))
-        _, component = connected_components(graph, directed=False)
-        return not np.any(component[:n] == component[n:])
+        group = connected_sets(edges, 2 * n)
+        return not np.any(group[:n] == group[n:])
+
+
+def connected_sets(edges: Index, n: int) -> Index:
+    """Return the number of the connected set that each of n nodes is in, from 0 in the order of first nodes.
+
+    Parameters
+    ----------
+    edges : array of shape (n_edges, 2)
+        Pairs of nodes; those that are in none are sets of their own.
+    n : int
+        The number of nodes.
+    """
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    _, number = connected_components(graph, directed=False)
+    return np.asarray(number, dtype=np.intp)
 
 
 def _as_index(pairs: Any, name: str, n_rows: int) -> Index:

@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 
 from mercer import BoostedKernel, KernelSVC, Pairs
 from mercer.kernels import Projected
+from mercer.losses import LOSSES, Loss
 from reference import PAIR_LOSSES, boost, score, signs
 from stand_ins import Function, Stop
 
@@ -204,7 +205,7 @@ def test_the_kernel_after_some_rounds_is_that_of_fewer_rounds_and_costs_nothing(
 def test_there_is_no_kernel_after_more_rounds_than_were_made():
     X, y = some_data()
     learner = BoostedKernel(n_rounds=2).fit(X, y)
-    with pytest.raises(ValueError, match="n_rounds must be at most 2, the rounds that were made"):
+    with pytest.raises(ValueError, match="n_rounds must be at most 2, the number of rounds of the fit"):
         learner.kernel_after(3)
     with pytest.raises(ValueError, match="at least 0"):
         learner.kernel_after(-1)
@@ -506,10 +507,47 @@ def test_a_base_kernel_that_is_not_psd_is_refused(function, scale):
         return scale * function(t)
 
     for unlabelled in (None, X[:15]):
-        with pytest.raises(ValueError, match="the base kernel is not positive semi-definite"):
+        with pytest.raises(ValueError, match=r"the base kernel is not positive .* such as RBF"):
             BoostedKernel(Function(scaled)).fit(X, y, unlabelled=unlabelled)
     with pytest.raises(ValueError, match="the base kernel is not positive semi-definite"):
         BoostedKernel(Function(scaled)).fit(X, pairs=Pairs.from_labels(y))
+
+
+def squared_hinge(m):
+    short = max(1.0 - m, 0.0)
+    return short**2, 0.0, 2.0 * short
+
+
+def steep_log(m):
+    """log(1 + exp(−3 m))"""
+    e = np.exp(-abs(3.0 * m))
+    return max(-3.0 * m, 0.0), e, 3.0 * (e if m > 0 else 1.0) / (1.0 + e)
+
+
+OTHER_LOSSES = {
+    "squared hinge": (squared_hinge, lambda m: np.maximum(1 - m, 0) ** 2),
+    "steep log": (steep_log, lambda m: np.logaddexp(0, -3 * m)),
+}
+
+
+@pytest.mark.parametrize("max_pairs", [None, 200], ids=["all pairs", "some pairs"])
+@pytest.mark.parametrize("name", OTHER_LOSSES)
+def test_a_loss_of_ones_own_is_minimised(name, max_pairs):
+    X, y = some_data(40)
+    y[::4] = 1 - y[::4]  # so that no kernel has the loss zero
+    terms, formula = OTHER_LOSSES[name]
+    learner = BoostedKernel(
+        loss=Loss(name, terms), n_rounds=8, step="search", max_pairs=max_pairs, random_state=0
+    ).fit(X, y)
+    assert np.all(np.diff(learner.losses_) < 0)
+    S = np.where(y[:, None] == y, 1.0, -1.0)
+    if max_pairs is None:
+        mean_losses = [formula(S * kernel(X)).mean() for kernel in learner.staged_kernels()]
+        assert_allclose(learner.losses_[1:], mean_losses, rtol=1e-9)
+        best = clone(learner).set_params(n_rounds=50).fit(X, y)
+        for other in LOSSES:  # each minimises its own loss: none does better at this one
+            rival = BoostedKernel(loss=other, n_rounds=50, step="search").fit(X, y)
+            assert best.losses_[-1] < formula(S * rival.kernel_(X)).mean()
 
 
 def test_a_base_kernel_that_is_not_finite_is_refused():
@@ -529,7 +567,7 @@ def test_a_base_kernel_that_is_not_finite_is_refused():
 
 def test_a_literal_step_that_runs_away_says_what_to_do():
     X, y = some_data(40)
-    with pytest.raises(ValueError, match=r"the loss overflows.*Normalize the step"):
+    with pytest.raises(ValueError, match=r"the loss overflows in round \d+: .*Use step='normalized'"):
         BoostedKernel(step="literal", loss="exp").fit(1e3 * X, y)
 
 

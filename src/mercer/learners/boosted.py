@@ -1,4 +1,4 @@
-"""Kernels built by boosting over pairs of rows [CKS02]."""
+"""Kernels learned by boosting over pairs of samples [CKS02]."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,65 +16,64 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._typing import Array
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, TrainingData
-from mercer.learners.base_kernel import check_base, evaluate
+from mercer.learners.base_kernel import check_base, evaluate, factor_base, psd_advice
 from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
 from mercer.limits import check_memory
-from mercer.losses import LOSSES
+from mercer.losses import LOSSES, Loss
 from mercer.parameters import check_count, check_option
-from mercer.solvers.boosted.boost import Round, boost_kernel
-from mercer.solvers.boosted.directions import Coordinates, Expansions, Space
-from mercer.solvers.cholesky import factor_gram
+from mercer.solvers.boosted import Coordinates, Expansions, PairTable, Round, Space, boost_kernel
 
-CELLS_A_PAIR = 10  # numbers that a listed pair takes, with what is made of it for a moment
+NUMBERS_PER_PAIR = 10  # that a listed pair takes in memory, temporary arrays included
 
 
 class BoostedKernel(KernelLearner):
-    r"""A sum of rank-one kernels, each fitted to the pairs that those before it have wrong [CKS02].
+    r"""A sum of rank-one kernels, each fitted to the pairs that those before it get wrong [CKS02].
 
     .. math:: k(x, x') = \sum_{t=1}^T \alpha_t \langle w_t, \phi(x) \rangle \langle w_t, \phi(x') \rangle,
               \qquad w_t = \sum_r v_{tr} \phi(\tilde x_r),\; \|w_t\| = 1,
 
-    where φ is the feature map of the base kernel and the :math:`\tilde x_r` are the rows of a set S̃. A pair
-    of rows is right if k is positive for similar and negative for dissimilar rows: its margin is
-    :math:`S_{ij} k(x_i, x_j)` with :math:`S_{ij} = \pm 1`. Each round weighs the pairs, :math:`D_t` being
+    where φ is the feature map of the base kernel and the :math:`\tilde x_r` are the samples of a set S̃. A
+    pair is right if k is positive for similar and negative for dissimilar samples: its margin is
+    :math:`S_{ij} k(x_i, x_j)` with :math:`S_{ij} = \pm 1`. Each round weights the pairs, :math:`D_t` being
     minus the derivative of the loss at their margins; takes the w of the largest score, an eigenvector,
 
     .. math:: \sum_{ij} D_t(i, j) S_{ij} \langle w, \phi(x_i) \rangle \langle w, \phi(x_j) \rangle; \tag{1}
 
-    and adds it with :math:`\alpha_t = \tfrac12 \ln(W^+_t / W^-_t)`, W⁺ and W⁻ being the weights that it has
-    right and wrong. Every α is positive, so the kernel is positive semi-definite by construction.
+    and adds it with :math:`\alpha_t = \tfrac12 \ln(W^+_t / W^-_t)`, W⁺ and W⁻ being the weights of the pairs
+    that it gets right and wrong. Every α is positive, so k is positive semi-definite by construction.
 
-    For m rows a round takes O(m²) time: a few products with m × m matrices, and one pass over the pairs. The
-    memory is three m × m arrays with a base kernel, two without. `max_pairs` makes both linear without a base
-    kernel. `pairs` are row numbers of the X of this very `fit`: cross-validation, which passes on parts of X,
-    does not renumber them.
+    For m samples a round takes O(m²) time: a few products with m × m matrices, and one pass over the pairs.
+    It needs three m × m arrays of memory with a base kernel, two without. `max_pairs` makes time and memory
+    linear if there is no base kernel. `pairs` index the rows of the X that `fit` is given: cross-validation,
+    which fits to subsets of X, does not renumber them.
 
     Parameters
     ----------
     base : scikit-learn kernel or None, default=None
         The base kernel. None is the plain inner product: the directions are then vectors in the input space.
-    loss : {"log", "exp"}, default="log"
-        log(1 + exp(−margin)), or exp(−margin), which is less patient with pairs that cannot be had right.
+    loss : {"log", "exp"} or mercer.losses.Loss, default="log"
+        The loss of a pair: log(1 + exp(−margin)); exp(−margin), which is less robust to pairs that no kernel
+        gets right; or any convex, decreasing function of the margin.
     n_rounds : int, default=30
-        The most rounds. It stops earlier when no direction has a positive score.
+        Maximum number of rounds. It stops earlier when no direction has a positive score.
     n_directions : int or None, default=None
-        The directions of a round, the best ones, which share one α. None: one less than there are classes,
-        and one for pairs.
+        Number of directions per round, the best ones, which share one α. None: the number of classes minus
+        one, and one for pairs.
     balance : {"auto", True, False}, default="auto"
-        Whether the similar pairs together weigh as much as the dissimilar ones before the first round. With
-        ten classes only one pair in ten is similar: those would drown. "auto": if there are more than two
-        classes (for pairs: if two classes cannot explain them).
+        Whether the similar pairs together have the same weight as the dissimilar ones before the first round.
+        With ten classes only one pair in ten is similar, and would hardly count. "auto": if there are more
+        than two classes (for pairs: if two classes cannot explain them).
     step : {"auto", "normalized", "search", "literal"}, default="auto"
-        "normalized" divides each round's kernel by its largest value before the step, which presumes values
-        in [−1, 1], and so its α afterwards. "literal" does not, as in the paper. "search" goes on from the
-        normalized step to where the loss itself is least, for some four passes over the pairs. "auto": search
-        with more than one direction a round, where the bound behind the steps is far from tight; else
-        normalized.
+        "normalized" divides the kernel of each round by its largest value before the step is computed, since
+        the formula assumes values in [−1, 1], and divides α accordingly. "literal" does not, as in the paper.
+        "search" is a line search from the normalized step to the minimum of the loss, in about four passes
+        over the pairs. "auto": "search" with more than one direction per round, where the bound behind the
+        formula is far from tight; else "normalized".
     max_pairs : int or None, default=None
-        The most pairs to learn from; if there are more, so many are drawn, half of them similar (from labels
-        with replacement), and each stands for those that were not. None: all.
+        Maximum number of pairs to learn from. If there are more, a random sample of this size is used, half
+        of it similar pairs (from labels with replacement), weighted to represent all pairs. None: no limit.
     random_state : int, RandomState instance or None, default=None
-        For the pairs that are drawn.
+        Random seed of the sample of pairs.
 
     Attributes
     ----------
@@ -83,30 +82,30 @@ class BoostedKernel(KernelLearner):
     alphas_ : array of shape (T,)
         The weight α_t of each round, for directions of length one.
     losses_ : array of shape (T + 1,)
-        The mean loss of the pairs, weighed as before the first round: then, and after each round.
+        The mean loss of the pairs, with their initial weights: before the first round, and after each round.
     n_rounds_ : int
-        The rounds that were made, T.
+        Number of rounds, T.
     n_directions_ : array of shape (T,)
-        The directions of each round.
+        Number of directions of each round.
     classes_ : array of shape (n_classes,)
-        The labels, if it was fitted to labels.
+        The class labels, if it was fitted to labels.
 
     Notes
     -----
-    `unlabelled` is the set S̃ that spans the directions, *instead of* the rows of X: those of the test set,
-    say, which makes the learning transductive. With the rows of X among them it would change nothing: the
-    best direction is a combination of the rows of the pairs, being an eigenvector of B K.
+    `unlabelled` is the set S̃ that spans the directions, *instead of* the rows of X: the test set, for
+    example, which makes the learning transductive. If it contains the rows of X it changes nothing: the best
+    direction is a combination of the samples in pairs, being an eigenvector of B K.
 
     Departures from the paper:
 
     - The weight of a pair under the log loss is 1 / (1 + exp(+margin)), the derivative; Fig. 1 has a minus.
     - The step. ½ ln(W⁺/W⁻) minimises a bound that holds for kernels in [−1, 1]. Where the values are 10⁻³, as
-      on the paper's own data, such steps lead nowhere in 30 rounds. Hence "normalized", and "search".
-    - W⁻ counts as at least W⁺ over the number of pairs, so that α is finite where no pair is wrong.
-    - AᵀBA is not positive semi-definite after round one, as the paper has it. The largest eigenvalue may get
-      negative; then it stops.
-    - More than two classes, and pairs without labels, are ours. A row is similar to itself, as in Fig. 1;
-      among listed pairs, these weigh like the row's average other pair, a missing one counting as zero.
+      on the paper's own data, such steps hardly reduce the loss in 30 rounds. Hence "normalized", "search".
+    - W⁻ is at least W⁺ divided by the number of pairs, so that α is finite where no pair is wrong.
+    - AᵀBA is not positive semi-definite after round one, as the paper states. The largest eigenvalue may
+      become negative; then it stops.
+    - More than two classes, and pairs without labels, are ours. A sample is similar to itself, as in Fig. 1;
+      in a list of pairs this has the weight of the sample's average other pair, a missing one being zero.
 
     References
     ----------
@@ -119,7 +118,7 @@ class BoostedKernel(KernelLearner):
     >>> X, y = slanted(300, random_state=0)
     >>> learner = BoostedKernel(n_rounds=10).fit(X, y)
     >>> K = learner.kernel_(X)
-    >>> bool(((K > 0) == (y[:, None] == y)).mean() > 0.99)  # the sign of k says which rows are alike
+    >>> bool(((K > 0) == (y[:, None] == y)).mean() > 0.99)  # the sign of k says which are similar
     True
     """
 
@@ -127,7 +126,7 @@ class BoostedKernel(KernelLearner):
         self,
         base: sk_kernels.Kernel | None = None,
         *,
-        loss: str = "log",
+        loss: str | Loss = "log",
         n_rounds: int = 30,
         n_directions: int | None = None,
         balance: str | bool = "auto",
@@ -145,11 +144,11 @@ class BoostedKernel(KernelLearner):
         self.random_state = random_state
 
     def kernel_after(self, n_rounds: int) -> Projected:
-        """Return the kernel as it was after so many rounds. It shares the arrays of `kernel_`."""
+        """Return the kernel after the first `n_rounds` rounds. It shares the arrays of `kernel_`."""
         check_is_fitted(self)
         check_count(n_rounds, "n_rounds", 0)
         if n_rounds > self.n_rounds_:
-            raise ValueError(f"n_rounds must be at most {self.n_rounds_}, the rounds that were made")
+            raise ValueError(f"n_rounds must be at most {self.n_rounds_}, the number of rounds of the fit")
         n_columns = int(self.n_directions_[:n_rounds].sum())
         whole = self.kernel_
         return Projected(whole.coef[:, :n_columns], whole.base, whole.landmarks)
@@ -164,20 +163,13 @@ class BoostedKernel(KernelLearner):
         rows = rows_in_pairs(known)
         self._check_memory(known, len(rows))
         span = _span(known.X[rows], self.base, known.unlabelled)
-        _, table = tabulate(known, LOSSES[self.loss], self.balance, self.max_pairs, rng)
+        _, table = tabulate(known, self._loss(), self.balance, self.max_pairs, rng)
         before, n_directions = table.loss, self._count_directions(known)
-        rounds = boost_kernel(
-            span.space,
-            table,
-            n_rounds=self.n_rounds,
-            n_directions=n_directions,
-            step=("search" if n_directions > 1 else "normalized") if self.step == "auto" else self.step,
-            progress=self._report_steps(context, "round"),
-        )
+        rounds = self._boost(span.space, table, n_directions, self._report_steps(context, "round"))
         if not rounds:
             warnings.warn(
-                "no direction has a positive score, so the learned kernel is zero: are the labels or pairs "
-                "right, and does the base kernel tell the rows apart?",
+                "no direction has a positive score, so the learned kernel is zero. Check the labels or "
+                "pairs, and whether the base kernel distinguishes these samples",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -185,15 +177,40 @@ class BoostedKernel(KernelLearner):
         if self.losses_[-1] > before:
             warnings.warn(
                 f"the loss grew from {before:.2g} to {self.losses_[-1]:.2g}: the literal step is too long "
-                "for these kernel values. Use step='normalized', or scale the rows down",
+                "for these kernel values. Use step='normalized', or scale the features down",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         self._keep(span, rounds)
 
+    def _boost(
+        self, space: Space, table: PairTable, n_directions: int, progress: Callable[[int], bool] | None
+    ) -> list[Round]:
+        """Run the booster, and say what to do where it cannot go on."""
+        automatic = "search" if n_directions > 1 else "normalized"
+        try:
+            with psd_advice():
+                return boost_kernel(
+                    space,
+                    table,
+                    n_rounds=self.n_rounds,
+                    n_directions=n_directions,
+                    step=automatic if self.step == "auto" else self.step,
+                    progress=progress,
+                )
+        except OverflowError as error:
+            raise ValueError(
+                f"{error}: the literal step, meant for kernel values in [−1, 1], is too long for these. Use "
+                "step='normalized', or scale the features down"
+            ) from error
+
+    def _loss(self) -> Loss:
+        return self.loss if isinstance(self.loss, Loss) else LOSSES[self.loss]
+
     def _check_parameters(self) -> None:
         check_base(self.base)
-        check_option(self.loss, "loss", tuple(LOSSES))
+        if not isinstance(self.loss, Loss):
+            check_option(self.loss, "loss", tuple(LOSSES))
         check_count(self.n_rounds, "n_rounds")
         check_option(self.balance, "balance", ("auto", True, False))
         check_option(self.step, "step", ("auto", "normalized", "search", "literal"))
@@ -206,10 +223,10 @@ class BoostedKernel(KernelLearner):
         """Count the large arrays: two for all pairs or some for a list, and those of a base kernel."""
         n = 0 if known.unlabelled is None else len(known.unlabelled)
         if known.label is not None:
-            cells = 2 * m**2 if takes_all(m, self.max_pairs) else CELLS_A_PAIR * (self.max_pairs or 0)
+            cells = 2 * m**2 if takes_all(m, self.max_pairs) else NUMBERS_PER_PAIR * (self.max_pairs or 0)
         else:
             assert known.pairs is not None
-            cells = CELLS_A_PAIR * (len(known.pairs.similar) + len(known.pairs.dissimilar) + m)
+            cells = NUMBERS_PER_PAIR * (len(known.pairs.similar) + len(known.pairs.dissimilar) + m)
         if self.base is not None:
             cells += 2 * n * (m + n) if n else m**2
         advice = "Set max_pairs, such as 10**6"
@@ -254,7 +271,7 @@ def _span(X: Array, base: sk_kernels.Kernel | None, unlabelled: Array | None) ->
     base = clone(base)
     if unlabelled is None:
         return Span(Expansions(evaluate(base, X)), _as_they_are, base, X)
-    factor = factor_gram(evaluate(base, unlabelled))
+    factor = factor_base(evaluate(base, unlabelled))
     landmarks = unlabelled[factor.landmarks]
     F = factor.coordinates(evaluate(base, X, landmarks))
     return Span(Coordinates(F), factor.expand, base, landmarks)

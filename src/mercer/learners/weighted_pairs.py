@@ -13,7 +13,7 @@ from mercer._typing import Array, Index
 from mercer.learners.base import TrainingData
 from mercer.losses import Loss
 from mercer.pairs import Pairs
-from mercer.solvers.boosted.pair_table import AllPairs, Balance, ListedPairs, PairTable
+from mercer.solvers.boosted import AllPairs, Balance, ListedPairs, PairTable
 
 
 class Kind(NamedTuple):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 
 from mercer.solvers.boosted.directions import Coordinates, Expansions, best_directions
+from mercer.solvers.cholesky import NotPositiveSemiDefiniteError
 from reference import score
 
 
@@ -124,7 +125,7 @@ def test_where_there_is_nothing_nothing_is_found(rng):
 )
 @pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
 def test_a_matrix_that_is_not_psd_is_refused(rng, K, scale):
-    with pytest.raises(ValueError, match="not positive semi-definite on these rows: take one that is"):
+    with pytest.raises(NotPositiveSemiDefiniteError, match="not positive semi-definite"):
         find(Expansions(scale * K), symmetric(rng, 6), 6, rng)
 
 

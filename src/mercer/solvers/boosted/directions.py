@@ -1,4 +1,4 @@
-r"""Directions in a kernel's feature space, and the best of them for weighted pairs of rows.
+r"""Directions in a kernel's feature space, and the best of them for weighted pairs of rows [CKS02, Fig. 2].
 
 A direction w has the values :math:`g_i = \langle w, \phi(x_i) \rangle` on the rows. Of all w of length one,
 those with the largest :math:`g^\top B g` are eigenvectors. A *space* says which directions there are, and
@@ -16,12 +16,29 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from mercer._typing import Array
+from mercer.solvers.cholesky import NotPositiveSemiDefiniteError
 
-EIGEN_TOL = 1e-12  # the residual of an eigenvector, as a share of the largest eigenvalue
-EXHAUSTED = 1e-9  # a direction of which so little is new after orthogonalising is all rounding
-NEGATIVE = 1e-8  # a squared length below minus this share of the kernel's scale is no rounding error
-LOOK_EVERY = 4  # steps: to see whether it is there costs more than a step
-MAX_STEPS = 60  # of the Lanczos method, and ten more for each direction that is asked for
+
+class LanczosSettings(NamedTuple):
+    """What steers the search for directions, and what goes wrong without it."""
+
+    tol: float = 1e-12
+    """Of the largest eigenvalue: the residual at which a direction counts as an eigenvector. Directions that
+    are less exact depend on where the search started, and rounds go other ways on another machine."""
+    new_share: float = 1e-9
+    """A direction of which less is left after it was made orthogonal to the others is all rounding: made
+    longer, it would be one of them again."""
+    negative_share: float = 1e-8
+    """A squared length below minus this share of the kernel's scale is no rounding error: the matrix is not
+    positive semi-definite. Less strict, rounding errors of a singular kernel would be refused."""
+    look_every: int = 4
+    """Steps. To see whether the search is done takes an eigendecomposition, longer than a step."""
+    max_steps: int = 60
+    """And ten more for each further direction: the basis is kept in memory, and made orthogonal at each step.
+    """
+
+
+SETTINGS = LanczosSettings()
 
 
 class Space(Protocol):
@@ -120,9 +137,10 @@ def best_directions(
     product with B and one or two with the space. From one vector only one of several directions with exactly
     the same score is reached; where nothing new is reached, it goes on from another vector.
 
-    Raises ValueError if a direction has a negative squared length, as none has in a kernel's feature space.
+    Raises `NotPositiveSemiDefiniteError` if a direction has a negative squared length, as none has in the
+    feature space of a kernel.
     """
-    most = min(space.size, MAX_STEPS + 10 * n_directions)
+    most = min(space.size, SETTINGS.max_steps + 10 * n_directions)
     basis, dual = np.empty((most, space.size)), np.empty((most, space.size))
     values = np.empty((most, len(space.evaluate(start))))
     coupling = np.zeros((most, most))
@@ -131,11 +149,11 @@ def best_directions(
     while True:
         g = space.evaluate(u)
         length = _length(u, space.dual(u, g), scale)
-        exhausted = length <= EXHAUSTED * np.linalg.norm(coupling[:k, k - 1 : k])
-        if exhausted or k == most or k % LOOK_EVERY == 0:
-            scores, mix = np.linalg.eigh(coupling[:k, :k])
+        exhausted = length <= SETTINGS.new_share * np.linalg.norm(coupling[:k, k - 1 : k])
+        if exhausted or k == most or k % SETTINGS.look_every == 0:
+            scores, mix = np.linalg.eigh(coupling[:k, :k])  # [CKS02] Fig. 2: of the largest λ
             left = np.max(length * np.abs(mix[-1:, best]), initial=0.0)
-            found = k >= n_directions and left <= EIGEN_TOL * np.max(np.abs(scores), initial=0.0)
+            found = k >= n_directions and left <= SETTINGS.tol * np.max(np.abs(scores), initial=0.0)
             if k == most or (found and not exhausted) or (exhausted and fresh_starts == 0):
                 break
         if exhausted:
@@ -147,11 +165,12 @@ def best_directions(
         basis[k], values[k] = u / length, g / length
         dual[k] = space.dual(basis[k], values[k])
         k += 1
-        u = space.pull_back(multiply(values[k - 1]))
+        u = space.pull_back(multiply(values[k - 1]))  # [CKS02] Fig. 2: K⁻¹ AᵀB A v
         coupling[:k, k - 1] = coupling[k - 1, :k] = dual[:k] @ u
         for _ in range(2):  # the first pass leaves rounding errors of the size of what it removes
             u = u - (dual[:k] @ u) @ basis[:k]
     mix = mix[:, best]
+    # [CKS02] Fig. 2: w / ‖w‖, the basis being orthonormal
     return Directions(scores[best], basis[:k].T @ mix, values[:k].T @ mix)
 
 
@@ -164,16 +183,13 @@ def _orthogonal(
         u = u - (dual @ u) @ basis
     g = space.evaluate(u)
     length = _length(u, space.dual(u, g), scale)
-    return u, g, length if length > EXHAUSTED * before else 0.0
+    return u, g, length if length > SETTINGS.new_share * before else 0.0
 
 
 def _length(u: Array, dual: Array, scale: float) -> float:
     """Return the length of a direction, and zero if that is all rounding errors, as where K u = 0."""
     squared, size = float(u @ dual), scale * float(u @ u)
-    if squared < -NEGATIVE * size:
-        raise ValueError(
-            "the base kernel is not positive semi-definite on these rows: take one that is, such as RBF, or "
-            "Stump.spanning(X) instead of Stump()"
-        )
+    if squared < -SETTINGS.negative_share * size:
+        raise NotPositiveSemiDefiniteError(-squared / size if size > 0.0 else 1.0)
     rounding = len(u) * np.finfo(np.float64).eps * size
     return float(np.sqrt(squared)) if squared > rounding else 0.0

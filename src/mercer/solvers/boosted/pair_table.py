@@ -8,6 +8,8 @@ features G of the rows, :math:`K_t = G G^\top`.
 - `ListedPairs` hold some pairs, i ≤ j, with a weight each: O(number of pairs).
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,9 +17,10 @@ from numba import njit
 from scipy.linalg.blas import dsymv
 
 from mercer._typing import Array, Index
-from mercer.losses import Loss, exp_value, log_weight
+from mercer.losses import Loss, Terms
 
-LARGE = 1e300  # may still be doubled
+LARGE = 1e300  # of a product of numbers up to two: it may be doubled once more without overflow
+SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz"}  # infinite losses stay infinite, as they must to be seen
 
 
 class Balance(NamedTuple):
@@ -47,6 +50,15 @@ class PairTable(Protocol):
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
 
 
+class Loops(NamedTuple):
+    """The passes over all pairs that depend on the loss."""
+
+    # K, B, G, start, balance: update the lower halves of K and B, return the sums of losses and weights D
+    add: Callable[[Array, Array, Array, Index, tuple[float, float]], tuple[float, float]]
+    # K, G, start, balance, t: return −Σ D S ∘ G Gᵀ over all ordered pairs, with the weights D at K + t G Gᵀ
+    slope: Callable[[Array, Array, Index, tuple[float, float], float], float]
+
+
 class AllPairs:
     """Every pair of labelled rows, in two m × m arrays of which one half is used.
 
@@ -58,7 +70,7 @@ class AllPairs:
         self._order = np.argsort(label, kind="stable")
         self._start = np.searchsorted(label[self._order], label[self._order])  # of each row's class
         self._balance = (balance.similar, balance.dissimilar)
-        self._exponential = loss.name == "exp"
+        self._loops = _compile_loops(loss.terms)
         self._K = np.zeros((m, m))
         self._B = np.zeros((m, m))
         self.n_pairs = m * m
@@ -78,13 +90,11 @@ class AllPairs:
 
     def slope(self, G: Array, t: float) -> float:
         """Return the derivative of the loss along G Gᵀ."""
-        return _slope_of_all(self._K, self._ordered(G), self._start, self._balance, self._exponential, t)
+        return self._loops.slope(self._K, self._ordered(G), self._start, self._balance, t)
 
     def add(self, G: Array) -> None:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
-        loss, self.mass = _add_to_all(
-            self._K, self._B, self._ordered(G), self._start, self._balance, self._exponential
-        )
+        loss, self.mass = self._loops.add(self._K, self._B, self._ordered(G), self._start, self._balance)
         self.loss = loss / self._total
 
     def _ordered(self, G: Array) -> Array:
@@ -126,11 +136,12 @@ class ListedPairs:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
         self._K += self._evaluate(G)
         margin = self._sign * self._K
-        D = self._weight * self._loss.weight(margin)
+        value, D = self._loss.evaluate(margin)
+        D *= self._weight
         self._B = self._sign * D
         weight = self._twice * self._weight
         self.mass = float(self._twice @ D)
-        self.loss = float(weight @ self._loss.value(margin) / weight.sum())
+        self.loss = float(weight @ value / weight.sum())
 
     def _evaluate(self, G: Array) -> Array:
         values: Array = np.einsum("ij,ij->i", G[self._rows[:, 0]], G[self._rows[:, 1]])
@@ -153,77 +164,57 @@ def _weigh_all(B: Array, G: Array) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _add_to_all(
-    K: Array, B: Array, G: Array, start: Index, balance: tuple[float, float], exponential: bool
-) -> tuple[float, float]:
-    """Update the lower halves of K and B; return the sum of the losses and of the weights D."""
-    loss, mass = 0.0, 0.0
-    k = np.empty(len(K))
-    for i in range(len(K)):
-        _row_of_product(G, i, k)
-        K[i, : i + 1] += k[: i + 1]
-        others, own = slice(0, start[i]), slice(start[i], i)
-        for part, sign, weight in ((others, -1.0, 2 * balance[1]), (own, 1.0, 2 * balance[0])):
-            sums = _reweigh(K[i, part], B[i, part], sign, 0.5 * weight, exponential)
-            loss += weight * sums[0]
-            mass += weight * sums[1]
-        sums = _reweigh(K[i, i : i + 1], B[i, i : i + 1], 1.0, balance[0], exponential)
-        loss += balance[0] * sums[0]
-        mass += balance[0] * sums[1]
-    return loss, mass
+def _kinds_of_row(
+    i: int, start: int, balance: tuple[float, float]
+) -> tuple[tuple[int, int, float, float, float], ...]:
+    """Return the pairs (i, j ≤ i) of one kind: first and last j, S_ij, what one weighs, how often it counts.
+
+    Rows of other classes come first. A pair of different rows counts twice, as (i, j) and (j, i).
+    """
+    similar, dissimilar = balance
+    return (0, start, -1.0, dissimilar, 2.0), (start, i, 1.0, similar, 2.0), (i, i + 1, 1.0, similar, 1.0)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _reweigh(K: Array, B: Array, sign: float, weight: float, exponential: bool) -> tuple[float, float]:
-    """Give pairs of one kind their entries of B; return the sums of their losses and loss weights."""
-    if exponential:
+@cache
+def _compile_loops(terms: Terms) -> Loops:
+    """Return the loops for a loss. The closures hold a plain function, as in `mercer.losses`."""
+
+    @njit(cache=True, nogil=True, fastmath=SUMS_IN_ANY_ORDER)
+    def add(K: Array, B: Array, G: Array, start: Index, balance: tuple[float, float]) -> tuple[float, float]:
+        loss, mass = 0.0, 0.0
+        k = np.empty(len(K))
+        for i in range(len(K)):
+            _row_of_product(G, i, k)
+            for first, last, S, weight, times in _kinds_of_row(i, start[i], balance):
+                losses, weights, product = 0.0, 0.0, 1.0
+                for j in range(first, last):
+                    K[i, j] += k[j]  # [CKS02] Fig. 1: K ← K + α_t K_t
+                    a, b, q = terms(S * K[i, j])
+                    B[i, j] = S * weight * q  # [CKS02] Section 3: B = D_t y yᵀ, D_t as in Fig. 1
+                    losses += a
+                    weights += q
+                    product *= 1.0 + b
+                    if product > LARGE:  # one logarithm for many factors
+                        losses += np.log(product)
+                        product = 1.0
+                loss += times * weight * (losses + np.log(product))
+                mass += times * weight * weights
+        return loss, mass
+
+    @njit(cache=True, nogil=True, fastmath=SUMS_IN_ANY_ORDER)
+    def slope(K: Array, G: Array, start: Index, balance: tuple[float, float], t: float) -> float:
         total = 0.0
-        for j in range(len(K)):
-            q = exp_value(sign * K[j])
-            B[j] = sign * weight * q
-            total += q
-        return total, total
-    loss, mass, product = 0.0, 0.0, 1.0
-    for j in range(len(K)):
-        margin = sign * K[j]
-        e = np.exp(-abs(margin))
-        q = (e if margin > 0 else 1.0) / (1.0 + e)  # log_weight, and below log_value, with one exp for both
-        B[j] = sign * weight * q
-        mass += q
-        loss += max(-margin, 0.0)
-        product *= 1.0 + e
-        if product > LARGE:  # one logarithm for many factors
-            loss += np.log(product)
-            product = 1.0
-    return loss + np.log(product), mass
+        k = np.empty(len(K))
+        for i in range(len(K)):
+            _row_of_product(G, i, k)
+            for first, last, S, weight, times in _kinds_of_row(i, start[i], balance):
+                part = 0.0
+                for j in range(first, last):
+                    part += terms(S * (K[i, j] + t * k[j]))[2] * k[j]
+                total -= times * weight * S * part
+        return total
 
-
-@njit(cache=True, nogil=True)
-def _slope_of_all(
-    K: Array, G: Array, start: Index, balance: tuple[float, float], exponential: bool, t: float
-) -> float:
-    """Return −Σ D S ∘ G Gᵀ over all ordered pairs, with the weights D at K + t G Gᵀ."""
-    total = 0.0
-    k = np.empty(len(K))
-    for i in range(len(K)):
-        _row_of_product(G, i, k)
-        others, own = slice(0, start[i]), slice(start[i], i)
-        total += 2 * balance[1] * _slope_of_kind(K[i, others], k[others], -1.0, exponential, t)
-        total += 2 * balance[0] * _slope_of_kind(K[i, own], k[own], 1.0, exponential, t)
-        total += balance[0] * _slope_of_kind(K[i, i : i + 1], k[i : i + 1], 1.0, exponential, t)
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _slope_of_kind(K: Array, k: Array, sign: float, exponential: bool, t: float) -> float:
-    total = 0.0
-    if exponential:
-        for j in range(len(K)):
-            total += exp_value(sign * (K[j] + t * k[j])) * k[j]
-    else:
-        for j in range(len(K)):
-            total += log_weight(sign * (K[j] + t * k[j])) * k[j]
-    return -sign * total
+    return Loops(add, slope)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
