@@ -12,7 +12,7 @@ from numba import njit
 
 from mercer._typing import Array
 
-RADIUS = {
+RADIUS = {  # [OSW02, Table 1], its column R; the first is the series of (13)
     "geometric": 1.0,  # 1 / (1 − ξ)
     "exp": np.inf,
     "sinh": np.inf,

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.svm import SVC
 
-from mercer.superkernels import Alignment, Posterior, Risk
+from mercer.solvers.superkernel import Stopping
+from mercer.superkernels import Alignment, Explicit, Posterior, Risk
 
 FUNCTIONALS = [Alignment(), Risk(C=2.0), Posterior()]
 EACH = pytest.mark.parametrize("functional", FUNCTIONALS, ids=str)
@@ -172,3 +175,48 @@ def test_a_singular_matrix_needs_noise():
             Posterior(noise=noise)(np.eye(2), [0, 1])
     with pytest.raises(ValueError, match="C must be positive"):
         Risk(0.0)(np.eye(2), [0, 1])
+
+
+# they are values
+
+
+@EACH
+def test_they_are_cloned_compared_and_shown_by_their_parameters(functional):
+    assert clone(functional) == functional
+    assert clone(functional) is not functional
+    assert eval(repr(functional)) == functional
+    assert Risk(C=2.0) != Risk(C=3.0)
+    assert Risk().set_params(C=3.0).get_params() == {"C": 3.0, "solver": "planes"}
+
+
+def test_only_the_risk_is_learned_for_an_svm_and_only_alignment_learns_from_pairs():
+    assert [functional.svm_C for functional in FUNCTIONALS] == [1.0, 2.0, 1.0]
+    assert [functional.learns_from_pairs for functional in FUNCTIONALS] == [True, False, False]
+
+
+@EACH
+def test_what_is_minimised_is_the_number_that_it_gives_with_the_penalty(functional, rng):
+    X = rng.normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(np.intp)
+    terms = Explicit([RBF(0.5), RBF(1.0), RBF(3.0)]).expand(
+        X, X[:0], tol=1e-5, max_rank=9, rng=np.random.RandomState(0)
+    )
+    penalty = functional.default_penalty(terms)
+    found = functional.minimize(terms, y, penalty, Stopping(1e-8, 300))
+
+    def objective(beta):
+        K = terms.grams.combine(beta)
+        return of_scale(functional, K, y) + penalty / 2 * beta**2 @ terms.penalty
+
+    least = objective(found.beta)
+    assert found.objective == pytest.approx(least, rel=1e-6)
+    for _ in range(20):
+        assert objective(np.abs(found.beta * (1 + 0.1 * rng.normal(size=3)))) >= least * (1 - 1e-6)
+
+
+def of_scale(functional, K, y):
+    """What a search minimises: (6), (7) divided by n, or the distance that stands for (3)."""
+    if functional != Alignment():
+        return functional(K, y) / (len(y) if functional == Posterior() else 1)
+    H = np.eye(len(y)) - 1 / len(y)
+    return np.mean((H @ (K - np.outer(2 * y - 1, 2 * y - 1)) @ H) ** 2) / 2

@@ -10,8 +10,8 @@ from mercer.limits import check_gram_fits
 from mercer.solvers.cholesky import Factor, factor_gram
 
 
-class Span:
-    """The span of rows in the feature space of a kernel.
+class SpanFeatures:
+    """Coordinates in the span of some rows in the feature space of a kernel.
 
     For these rows themselves the inner products of the coordinates are the kernel; for two new rows they are
     what it is between their projections. The factor, O(n³) at worst, is computed when it is first needed.

@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import psd_advice
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.learners.span import Span
+from mercer.learners.span import SpanFeatures
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
@@ -233,4 +233,4 @@ class Superkernel(KernelLearner):
                 stacklevel=5,
             )
         self.kernel_ = terms.kernel(self.beta_)  # Corollary 6
-        self.span_ = Span(self.kernel_, known.X.copy())
+        self.span_ = SpanFeatures(self.kernel_, known.X.copy())

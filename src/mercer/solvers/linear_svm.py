@@ -1,4 +1,4 @@
-"""A linear SVM with a free intercept, by a primal-dual interior-point method."""
+"""A linear SVM with a free intercept, by a primal-dual interior-point method [LL05, (P1)]."""
 
 from typing import NamedTuple
 
@@ -7,6 +7,24 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
+
+
+class InteriorSettings(NamedTuple):
+    """What steers the method, and what goes wrong without it."""
+
+    patience: int = 10
+    """Iterations without a smaller gap after which it stops: by then, rounding errors rule."""
+    to_boundary: float = 0.995
+    """Share of the way to the boundary that a step may go. On it, a slack is zero and is divided by."""
+    refinements: int = 2
+    """Times that a system is solved, the last ones for what rounding has left. Near the end slacks and
+    multipliers differ by many orders of size, and one solution leaves too much."""
+    flat: float = 1e-9
+    """Slopes of the loss in b below this share of ΣC are zero. By rounding alone, the middle of the best
+    intercepts would be one of their ends."""
+
+
+SETTINGS = InteriorSettings()
 
 
 class LinearSVM(NamedTuple):
@@ -20,7 +38,7 @@ class LinearSVM(NamedTuple):
 
 
 def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_iter: int = 200) -> LinearSVM:
-    r"""Solve a linear SVM with an intercept that costs nothing, by a primal-dual interior-point method.
+    r"""Solve a linear SVM with an intercept that is not penalised, by a primal-dual interior-point method.
 
     .. math:: \min_{w, b, \xi \ge 0} \tfrac12 \|w\|^2 + \sum_i C_i \xi_i
               \quad\text{s.t.}\quad t_i = y_i (\langle w, x_i \rangle + b) - 1 + \xi_i \ge 0.
@@ -36,7 +54,7 @@ def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_ite
     A = y[:, None] * np.column_stack([Z, np.ones(len(Z))])
     point = Point(np.zeros(A.shape[1]), *np.tile(C * size**2 / 2, (2, 1)), *np.ones((2, len(Z))))
     best, gap, n_iter, in_vain = point, np.inf, 0, 0
-    while gap > tol and n_iter < max_iter and in_vain < 10:  # by then, rounding errors rule
+    while gap > tol and n_iter < max_iter and in_vain < SETTINGS.patience:
         point = _newton_step(A, point)
         new_gap = _relative_gap(A, point)
         n_iter, in_vain = n_iter + 1, in_vain + 1
@@ -67,11 +85,11 @@ def _newton_step(A: Array, point: Point) -> Point:
     def direction(lam_t: Array, eta_xi: Array) -> Point:
         """Return the step on which λ t and η ξ change by these amounts, and all else becomes feasible.
 
-        It solves ridge dv − Aᵀ dλ = g and A dv + d dλ = r, the second time for what rounding has left.
+        It solves ridge dv − Aᵀ dλ = g and A dv + d dλ = r.
         """
         g, r = A.T @ lam - ridge * v, lam_t / lam - eta_xi / eta - slack
         dv, dlam = np.zeros_like(v), np.zeros_like(lam)
-        for _ in range(2):
+        for _ in range(SETTINGS.refinements):
             rest = r - A @ dv - d * dlam
             more, _ = dpotrs(factor, g - ridge * dv + A.T @ (dlam + rest / d))
             dv, dlam = dv + more, dlam + (rest - A @ more) / d
@@ -88,7 +106,7 @@ def _newton_step(A: Array, point: Point) -> Point:
     bend = reach**2
     lam_t, eta_xi = lam * t + bend * ahead.lam * ahead.t, eta * xi + bend * ahead.eta * ahead.xi
     step = direction(target - lam_t, target - eta_xi)
-    return moved(step, 0.995 * _longest(point, step))
+    return moved(step, SETTINGS.to_boundary * _longest(point, step))
 
 
 def _factor(B: Array, ridge: Array) -> Array:
@@ -129,6 +147,6 @@ def _middle_intercept(f: Array, y: Array, C: Array) -> float:
     kinks = y - f
     order = np.argsort(kinks)
     slope = np.cumsum(C[order]) - C[y > 0].sum()
-    flat = 1e-9 * C.sum()
+    flat = SETTINGS.flat * C.sum()
     first, last = np.searchsorted(slope, [-flat, flat])
     return float(kinks[order[first]] + kinks[order[min(last, len(f) - 1)]]) / 2

@@ -55,21 +55,21 @@ class Explicit(PairKernel):
     Parameters
     ----------
     kernels : sequence of scikit-learn kernels
-        The k_i.
+        The kernels k_i.
     weights : array of shape (n_kernels,) or None, default=None
-        The c_i; None: all one.
+        The weights c_i; None means that all are one.
     columns : sequence of tuples of int, or None, default=None
-        The columns that each kernel looks at (None instead of a tuple: all of them).
+        The columns that each kernel sees (None instead of a tuple: all of them).
     normalize : bool, default=True
         Whether each kernel is divided by the mean squared distance of the rows from their mean in its feature
-        space, so that all count the same. It is near zero for very wide kernels.
+        space, so that all count the same. That distance is near zero for very wide kernels.
 
     Notes
     -----
     Kernels of one or two columns are kept by their factors of low rank where they have any (what is left is
-    10⁻¹⁰ of the kernel); others are held in memory up to 2 GB, and computed anew at each step beyond. (15)
-    asks for kernels with no negative values, so that any combination of pairs is a kernel; here the β
-    themselves are not negative, and a linear kernel does no harm.
+    10⁻¹⁰ of the kernel). Others are held in memory up to 2 GB; beyond that they are computed anew at each
+    iteration. (15) asks for kernels with no negative values, so that any combination of pairs is a kernel;
+    here the β themselves are not negative, and a linear kernel does no harm.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Explicit(PairKernel):
         weights = np.ones(len(kernels)) if self.weights is None else np.asarray(self.weights, dtype=float)
         columns = [None] * len(kernels) if self.columns is None else list(map(_as_columns, self.columns))
         if weights.shape != (len(kernels),) or not np.all((weights > 0) & np.isfinite(weights)):
-            raise ValueError(f"weights must be {len(kernels)} positive numbers, one a kernel")
+            raise ValueError(f"weights must be {len(kernels)} positive numbers, one per kernel")
         if len(columns) != len(kernels):
             raise ValueError(f"columns has {len(columns)} entries for {len(kernels)} kernels")
         check_option(self.normalize, "normalize", (True, False))
@@ -107,20 +107,20 @@ class Explicit(PairKernel):
         for kernel, columns, weight in self.list_terms():
             some = slice(None) if columns is None else list(columns)
             first, second = (values_of_pairs(kernel, pair[:, :, some]) for pair in (pairs, others))
-            K += weight * np.outer(first, second)
+            K += weight * np.outer(first, second)  # (15)
         return K
 
     def expand(self, X: Array, others: Array, *, tol: float, max_rank: int, rng: RandomState) -> Expansion:
         """Return the kernels as terms. There are no pairs to choose: only `X` counts."""
         terms = self.list_terms()
         grams = keep(terms, X)
-        penalty = 1.0 / np.array([term.weight for term in terms])
+        penalty = 1.0 / np.array([term.weight for term in terms])  # ‖k‖² = Σ β²/c, for (15)
         spread, size = grams.spreads(), mean_diagonals(terms, X)
         varies = spread > FACTOR_TOL * size
         if not np.any(varies):
-            raise ValueError("all kernels are constant on these rows: take others, or other rows")
+            raise ValueError("all kernels are constant on these rows: take other kernels, or other rows")
         if self.normalize:
-            # a kernel that does not tell the rows apart is given no weight instead of an endless one
+            # a kernel that is constant on the rows gets no weight; divided by its spread it would get all
             penalty *= np.where(varies, spread, np.maximum(size, 1e-100) / FACTOR_TOL) ** 2
         kernels = [clone(term.kernel) for term in terms]
         columns = None if self.columns is None else [term.columns for term in terms]
@@ -140,7 +140,7 @@ def _as_columns(columns: Sequence[int] | None) -> Columns:
     if numbers.dtype == np.bool_:
         numbers = np.flatnonzero(numbers)
     if numbers.ndim != 1 or len(numbers) == 0 or numbers.dtype.kind not in "iu" or numbers.min() < 0:
-        raise ValueError(f"columns must be numbers of columns, one at least, not {columns!r}; None is all")
+        raise ValueError(f"columns must be numbers of columns, one at least, not {columns!r}; None means all")
     return tuple(numbers.tolist())
 
 

@@ -19,8 +19,10 @@ from mercer.solvers.cholesky import factor_low_rank
 from mercer.solvers.superkernel.grams import ComputedGrams, Grams, HeldGrams, SeriesGrams
 from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
 
-N_BINS = 4096  # of values of the base kernel; a pair of each may be chosen
-N_ROWS = 150  # at most, whose pairs may be chosen where a pair is more than one number
+N_BINS = 4096  # of values of the base kernel, one candidate pair of each; all m² pairs would be too many
+N_ROWS = (
+    150  # whose pairs are the candidates of `ARD`, where a pair is a number per feature: bins do not help
+)
 
 
 class Terms(NamedTuple):
@@ -33,7 +35,7 @@ class Terms(NamedTuple):
     def at(self, argument: Array) -> Array:
         """Return g, inside its radius of convergence."""
         check_inside(self.function, self.scale * argument)
-        return self.factor * evaluate_series(self.function, self.scale * argument)
+        return self.factor * evaluate_series(self.function, self.scale * argument)  # Table 1
 
 
 class PowerSeries(PairKernel):
@@ -50,7 +52,7 @@ class PowerSeries(PairKernel):
     base : scikit-learn kernel
         κ, with values that are not negative.
     function : {"exp", "sinh", "cosh", "arctanh", "log", "geometric"}, default="exp"
-        f, those of Table 1; "log" is −log(1 − ξ), "geometric" 1/(1 − ξ).
+        f, a function of Table 1; "log" is −log(1 − ξ), "geometric" 1/(1 − ξ).
     scale : float or None, default=None
         s. The last three series are infinite at ξ = 1, where an RBF kernel has its diagonal: s κ² must stay
         below one. None is 0.9 for them, and 1 for the others.
@@ -87,7 +89,7 @@ class PowerSeries(PairKernel):
         """Return the Gram matrix of pairs, arrays of shape (n, 2, n_features)."""
         first = self._values(as_pairs(P))
         second = first if Q is None else self._values(as_pairs(Q, "Q"))
-        return self.terms().at(np.outer(first, second))
+        return self.terms().at(np.outer(first, second))  # (12)
 
     def _values(self, P: Array) -> Array:
         values = values_of_pairs(self.fitted_to(P.reshape(-1, P.shape[2])).base, P)
@@ -116,7 +118,9 @@ class PowerSeries(PairKernel):
             used = beta > 0
             return Series(base, terms.function, sums.constants[used], (terms.factor * beta)[used])
 
-        return Expansion(SeriesGrams(sums, kappa), terms.at(np.outer(c, c)), kernel)
+        return Expansion(
+            SeriesGrams(sums, kappa), terms.at(np.outer(c, c)), kernel
+        )  # Corollary 6, ‖k‖² of (19)
 
 
 class Harmonic(PowerSeries):
@@ -143,7 +147,7 @@ class Harmonic(PowerSeries):
         check_positive(self.decay, "decay")
         if not self.decay < 1.0:
             raise ValueError(f"decay must be in (0, 1), got {self.decay!r}.")
-        return Terms("geometric", float(self.decay), 1.0 - float(self.decay))
+        return Terms("geometric", float(self.decay), 1.0 - float(self.decay))  # (13)
 
     def check_values(self, kappa: Array) -> None:
         """Raise unless the base kernel's values are in [0, 1]."""
@@ -177,10 +181,10 @@ class GaussianHarmonic(Harmonic):
         if self.length_scale is None:
             raise AttributeError("length_scale is None: fitted_to(X) fills it in")
         check_positive(self.length_scale, "length_scale")
-        return sk_kernels.RBF(float(self.length_scale), "fixed")
+        return sk_kernels.RBF(float(self.length_scale), "fixed")  # k of (14)
 
     def fitted_to(self, X: Array) -> Self:
-        """Return the superkernel with a width for so many features."""
+        """Return the superkernel with the paper's width for this number of features."""
         if self.length_scale is not None:
             return self
         return type(self)(float(np.sqrt(50.0 * X.shape[1])), self.decay)
@@ -192,12 +196,12 @@ class ARD(PairKernel):
 
     .. math:: \underline{k}((x, x'), (x'', x''')) = \prod_j g(\kappa(x_j, x'_j)\, \kappa(x''_j, x'''_j))
 
-    A pair enters by one number a feature. It is not in the paper; its authors' later work has it.
+    A pair enters by one number per feature. It is not in the paper; its authors' later work has it.
 
     Parameters
     ----------
     series : PowerSeries
-        g, and the base kernel κ, which looks at one column at a time.
+        g, and the base kernel κ, which sees one column at a time.
     """
 
     def __init__(self, series: PowerSeries) -> None:
@@ -249,7 +253,7 @@ class ARD(PairKernel):
 
 
 def hold(grams: ComputedGrams) -> Grams:
-    """Return the matrices held in memory, if they may take so much."""
+    """Return the matrices held in memory, if they take at most 2 GB."""
     if grams.n_terms * grams.n_rows**2 > HELD:
         return grams
     stack = np.empty((grams.n_terms, grams.n_rows, grams.n_rows))

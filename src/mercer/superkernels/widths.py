@@ -18,7 +18,7 @@ SOME_ROWS = 1000  # of which the median distance is taken
 
 @final
 class Widths(PairKernel):
-    r"""Gaussian kernels of several widths, on all features together and, if you like, on each [OSW02, (15)].
+    r"""Gaussian kernels of several widths, on all features together and optionally on each [OSW02, (15)].
 
     .. math:: k_i(x, x') = \exp\Bigl(-\frac1{2 w_i^2} \sum_j \frac{(x_j - x'_j)^2}{s_j^2}\Bigr)
 
@@ -29,9 +29,9 @@ class Widths(PairKernel):
     Parameters
     ----------
     widths : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
-        The w_i of kernels on all features together.
+        The widths w_i of kernels on all features together.
     feature_widths : sequence of float, default=()
-        Those of kernels on each feature alone, in its standard deviations.
+        The widths of kernels on each feature alone, in standard deviations of the feature.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Widths(PairKernel):
         """Return the kernels, for rows like these, as a superkernel."""
         widths, feature_widths = _check(self.widths, "widths"), _check(self.feature_widths, "feature_widths")
         if len(widths) + len(feature_widths) == 0:
-            raise ValueError("widths and feature_widths are both empty: give some")
+            raise ValueError("widths and feature_widths are both empty: give one width or more")
         deviation = np.std(X, axis=0)
         size = np.max(np.abs(X), axis=0)
         varying = np.flatnonzero(deviation > 1e-12 * size)
@@ -63,7 +63,7 @@ class Widths(PairKernel):
         return Explicit(kernels, columns=None if all(some is None for some in columns) else columns)
 
     def __call__(self, P: Any, Q: Any = None) -> Array:
-        """Return the Gram matrix of pairs; their rows say which widths are usual."""
+        """Return the Gram matrix of pairs; the scales of features are taken from their rows."""
         rows = np.asarray(P, dtype=np.float64)
         return self.fitted_to(rows.reshape(-1, rows.shape[-1]))(P, Q)
 

@@ -12,7 +12,7 @@ from mercer.solvers.superkernel.alignment import (
     compare_with_pairs,
     minimize_distance,
 )
-from mercer.solvers.superkernel.grams.dense import HeldGrams
+from mercer.solvers.superkernel.grams import HeldGrams
 
 N = 25
 

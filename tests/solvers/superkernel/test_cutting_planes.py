@@ -62,6 +62,7 @@ def test_the_minimum_is_the_rivals_and_the_gap_is_true_after_any_number_of_plane
         assert found.gap == (found.objective - found.bound) / found.objective
         assert found.objective == found.history[-1]
         assert found.n_iter == len(found.history) <= max_iter
+        assert found.is_cut_off == (found.n_iter == max_iter and found.gap > 1e-7)
         value = np.max(function.h + function.G @ found.beta) + penalty.value(found.beta)
         assert found.objective == pytest.approx(value)
     assert found.gap <= 1e-7

@@ -7,11 +7,16 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import euclidean_distances
 
 from mercer.power_series import FUNCTIONS, PowerSum, evaluate_series
-from mercer.solvers.superkernel.grams import dense as module
+from mercer.solvers.superkernel.grams import (
+    ComputedGrams,
+    FactoredGrams,
+    HeldGrams,
+    JointGrams,
+    PowerGrams,
+    SeriesGrams,
+    dense,
+)
 from mercer.solvers.superkernel.grams import factored as factored_module
-from mercer.solvers.superkernel.grams.dense import ComputedGrams, HeldGrams, JointGrams, SeriesGrams
-from mercer.solvers.superkernel.grams.factored import FactoredGrams
-from mercer.solvers.superkernel.grams.power import PowerGrams
 from mercer.superkernels import Explicit, explicit
 
 N = 17
@@ -120,7 +125,7 @@ def test_products_with_a_matrix_and_a_vector(make, rng):
 @EACH
 @pytest.mark.parametrize("block", [1, 200, 2**22])
 def test_centred_inner_products_of_all_matrices_by_blocks_of_any_size(make, rng, block, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(dense, "BLOCK", block)
     grams, stack = make(rng)
     H = np.eye(N) - 1.0 / N
     T = rng.normal(size=(N, N))
@@ -134,7 +139,7 @@ def test_centred_inner_products_of_all_matrices_by_blocks_of_any_size(make, rng,
 def test_very_many_factors_leave_six_digits_of_inner_products(rng, monkeypatch):
     grams, _ = factored(rng)
     exact, _ = grams.centred_products(np.zeros((N, N)))
-    monkeypatch.setattr(factored_module, "MANY_FACTORS", 1)
+    monkeypatch.setattr(factored_module, "SETTINGS", factored_module.SETTINGS._replace(single_from=1))
     rough, _ = grams.centred_products(np.zeros((N, N)))
     assert np.any(rough != exact)
     assert_allclose(rough, exact, rtol=1e-5, atol=1e-6 * exact.max())
@@ -159,7 +164,7 @@ def test_a_matrix_that_is_not_there_is_an_error(rng):
 
 
 def test_computed_matrices_are_computed_twice_for_all_blocks_together(rng, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 3 * 5 * N)
+    monkeypatch.setattr(dense, "BLOCK", 3 * 5 * N)
     stack, entries = random_stack(rng), []
 
     def compute(i, rows, others):

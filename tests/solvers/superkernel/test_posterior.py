@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.superkernel.grams.dense import HeldGrams
+from mercer.solvers.superkernel.grams import HeldGrams
 from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
 from mercer.solvers.superkernel.weights import Penalty
 from mercer.superkernels import Posterior

@@ -81,8 +81,7 @@ def test_a_hard_kernel_of_full_rank_takes_more_steps(rng, monkeypatch):
     X, y = some_data(rng, n=80, noise=2.0)
     K = 3e3 * RBF(1.5)(X)
     few = solve(K, y)
-    monkeypatch.setattr(svm, "FEW_STEPS", 1)
-    monkeypatch.setattr(svm, "LOW_RANK", 0)
+    monkeypatch.setattr(svm, "SETTINGS", svm.SETTINGS._replace(few_steps=1, low_rank=0))
     monkeypatch.setattr(svm, "solve_linear_svm", None)  # not called
     found = solve(K, y)
     assert_solves(found, K, y, 1e-7)
@@ -92,9 +91,7 @@ def test_a_hard_kernel_of_full_rank_takes_more_steps(rng, monkeypatch):
 
 def test_where_even_those_steps_end_the_nearest_is_given_and_called_hard(rng, monkeypatch):
     X, y = some_data(rng)
-    monkeypatch.setattr(svm, "FEW_STEPS", 1)
-    monkeypatch.setattr(svm, "MOST_STEPS", 1)
-    monkeypatch.setattr(svm, "LOW_RANK", 0)
+    monkeypatch.setattr(svm, "SETTINGS", svm.SETTINGS._replace(few_steps=1, most_steps=1, low_rank=0))
     found = solve(100 * RBF(1.0)(X), y, tol=1e-9)
     assert found.is_hard
     assert found.primal > found.dual  # a true bound all the same

@@ -5,8 +5,8 @@ r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a 
 
 whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
 is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
-the squared distance: so `stump_svm.smo` solves it. Its steps become too many where the kernel is large
-and nearly of low rank; there an interior-point method on a factor of K takes over.
+the squared distance: so the SMO of `stump_svm` solves it. Its steps become too many where the kernel is
+large and nearly of low rank; there an interior-point method on a factor of K takes over.
 """
 
 from typing import NamedTuple
@@ -17,11 +17,30 @@ from numba import njit
 from mercer._typing import Array
 from mercer.solvers.cholesky import factor_gram
 from mercer.solvers.linear_svm import solve_linear_svm
-from mercer.solvers.stump_svm.smo import Distances, descend
+from mercer.solvers.stump_svm import Distances, descend
 
-RESIDUAL, LEAST_RESIDUAL = 1e-3, 1e-9  # of the optimality conditions: LIBSVM's, and rounding errors
-FEW_STEPS, MOST_STEPS = 50, 1000  # a row
-LOW_RANK = 150  # p² a row, for a kernel of rank p, up to which interior points cost less than all those steps
+
+class SVMSettings(NamedTuple):
+    """What steers the solver, and what goes wrong without it."""
+
+    residual: float = 1e-3
+    least_residual: float = 1e-9
+    """Of the optimality conditions: SMO runs to LIBSVM's tolerance, and then to tenths of it until the gap is
+    as asked for. From the second number on it would only follow rounding errors."""
+    residual_per_tol: float = 30.0
+    roughest: float = 0.1
+    """Where a rough gap is asked for, the first residual is this multiple of it, up to this number: a finer
+    one takes steps that nobody asked for."""
+    few_steps: int = 50
+    """SMO's steps per row before interior points get their turn. Fewer, and easy problems pay for a factor of
+    K; more, and hard ones are waited for in vain."""
+    most_steps: int = 1000
+    """SMO's steps per row where the rank is too high for interior points: it ends whatever happens."""
+    low_rank: int = 150
+    """Largest p² per row, for a kernel of rank p, up to which interior points cost less than those steps."""
+
+
+SETTINGS = SVMSettings()
 
 
 class DenseSVM(NamedTuple):
@@ -52,16 +71,16 @@ def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool 
     if not is_hard:
         half = 0.5 * np.diag(K)
         turn_round(K, half)
-        found = _descend(K, y, start, tol, FEW_STEPS)
+        found = _descend(K, y, start, tol, SETTINGS.few_steps)
         if not found.is_hard:
             return found
         start = found.coef
         turn_round(K, half)
     centre(K)
     factor = factor_gram(K)
-    if len(factor.landmarks) ** 2 > LOW_RANK * len(y):
+    if len(factor.landmarks) ** 2 > SETTINGS.low_rank * len(y):
         turn_round(K, 0.5 * np.diag(K))
-        return _descend(K, y, start, tol, MOST_STEPS)
+        return _descend(K, y, start, tol, SETTINGS.most_steps)
     F = factor.coordinates(K[:, factor.landmarks])
     inner = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9))
     coef = _make_feasible(np.clip(inner.dual, 0.0, 1.0) * y)
@@ -91,11 +110,13 @@ def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) ->
     lower, upper, coef = np.minimum(y, 0.0), np.maximum(y, 0.0), start.copy()
     support = np.flatnonzero(coef)
     g = y + coef[support] @ distance[support]
-    residual, left = max(RESIDUAL, min(30.0 * tol, 0.1)), steps * len(y)
+    rough = min(SETTINGS.residual_per_tol * tol, SETTINGS.roughest)
+    residual, left = max(SETTINGS.residual, rough), steps * len(y)
     while True:
         left -= descend(distances, lower, upper, coef, g, residual, left)
         found = _judge(y, coef, y - g, is_hard=left <= 0)
-        if found.primal - found.dual <= tol * found.primal or left <= 0 or residual <= LEAST_RESIDUAL:
+        reached = found.primal - found.dual <= tol * found.primal
+        if reached or left <= 0 or residual <= SETTINGS.least_residual:
             return found
         residual /= 10.0
 

@@ -3,7 +3,7 @@ r"""Many Gram matrices of the same rows, and what a search for their best sum as
 .. math:: K(\beta) = \sum_i \beta_i K_i, \qquad q_i(v) = v^\top K_i v .
 
 How they are kept decides what that costs: as they are, computed anew each time, by their factors, or (if all
-are functions of one number a pair) by that number.
+are functions of one number per pair) by that number.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from mercer.power_series import PowerSum, add_terms, quadratic_forms
 
 Computation = Callable[[int, Index, Index], Array]  # K_i between some rows and others
 
-BLOCK = 2**22  # entries of all matrices together in the parts that `parts` gives
+BLOCK = 2**22  # entries of all matrices in a part of `parts`; all at once would take the memory of a stack
 
 
 class Grams(ABC):

@@ -1,15 +1,24 @@
 """Gram matrices of low rank, by their factors."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.solvers.superkernel.grams.dense import Grams
 
-MANY_FACTORS = 2000  # of which inner products are taken in single precision
-AT_A_TIME = 32  # matrices whose inner products are taken together
+
+class FactoredSettings(NamedTuple):
+    """What steers the inner products of all matrices, and what goes wrong without it."""
+
+    single_from: int = 2000
+    """Above this number of factors they are taken in single precision: double takes twice as long."""
+    at_a_time: int = 32
+    """Matrices whose products with all others are in memory together. All at once are p² numbers."""
+
+
+SETTINGS = FactoredSettings()
 
 
 @final
@@ -54,18 +63,18 @@ class FactoredGrams(Grams):
         Where they are many, in single precision, of which the squares leave some six digits.
         """
         F = self.F - self.F.mean(axis=0)
-        if F.shape[1] > MANY_FACTORS:
+        if F.shape[1] > SETTINGS.single_from:
             F, T = F.astype(np.float32), T.astype(np.float32)
         some = np.flatnonzero(np.diff(self.start))  # of rank one or more
         start = self.start[some]
         A = np.zeros((self.n_terms, self.n_terms))
-        for k in range(0, len(some), AT_A_TIME):
-            mine, first = some[k : k + AT_A_TIME], start[k]
+        for k in range(0, len(some), SETTINGS.at_a_time):
+            mine, first = some[k : k + SETTINGS.at_a_time], start[k]
             last = self.start[mine[-1] + 1]
             products = F[:, first:last].T @ F[:, first:]
             products *= products
             sums = np.add.reduceat(products, start[k:] - first, axis=1, dtype=np.float64)
-            sums = np.add.reduceat(sums, start[k : k + AT_A_TIME] - first, axis=0)
+            sums = np.add.reduceat(sums, start[k : k + SETTINGS.at_a_time] - first, axis=0)
             A[np.ix_(mine, some[k:])] = sums
             A[np.ix_(some[k:], mine)] = sums.T
         each = np.einsum("ij,ij->j", F, T @ F, dtype=np.float64)
