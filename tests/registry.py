@@ -17,26 +17,6 @@ from mercer import (
 from mercer.baselines import RCA, KernelPerceptron, XingMetric
 from mercer.superkernels import ARD, Alignment, Explicit, GaussianHarmonic
 
-# scikit-learn sets n_components to 1 in these checks, and one component cannot keep two classes apart;
-# tests/learners/test_kernelboost.py asks for the same with as many components as there are classes
-SETS_ONE_COMPONENT = dict.fromkeys(
-    [
-        "check_dont_overwrite_parameters",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_fit2d_1sample",
-        "check_fit2d_1feature",
-        "check_fit2d_predict1d",
-    ],
-    "it sets n_components=1, which KernelBoost refuses",
-)
-
-
-def expected_failed_checks(estimator):
-    """The checks that an estimator need not pass, and why."""
-    return SETS_ONE_COMPONENT if isinstance(estimator, KernelBoost) else {}
-
-
 ESTIMATORS = [
     StumpSVC(),
     StumpSVC(max_bins=16, multi_class="ovr"),

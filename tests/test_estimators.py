@@ -2,9 +2,9 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from registry import ESTIMATORS, expected_failed_checks
+from registry import ESTIMATORS
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -13,9 +13,7 @@ from mercer import KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture
 from mercer.learners import kernelboost
 from mercer.quality import alignment
-from mercer.solvers.kernelboost.boost import Weak, boost_mixtures
-from mercer.solvers.kernelboost.chunklets import chunk_labels
-from mercer.solvers.kernelboost.gaussians import Prior
+from mercer.solvers.kernelboost import Prior, WeakLearner, boost_mixtures, chunk_labels
 from stand_ins import Stop
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])
@@ -46,7 +44,7 @@ def test_the_kernel_is_that_of_the_boosted_mixtures_of_standardised_rows(kind):
     rounds = boost_mixtures(
         Z,
         chunk_labels(y),
-        Weak(3, kind, Prior(strength=5.0), n_starts=2, max_iter=30, tol=1e-3),
+        WeakLearner(3, kind, Prior(strength=5.0), n_starts=2, max_iter=30, tol=1e-3),
         np.random.RandomState(0),
         n_rounds=4,
         decay=10.0,
@@ -198,15 +196,34 @@ def test_odd_data_work(kind, dissolve):
         assert np.all(np.diag(K) > 0), name
 
 
+@EACH_KIND
+@pytest.mark.parametrize("dissolve", [False, True])
+def test_one_component_is_the_constant_kernel(kind, dissolve):
+    X, y, more, _ = few_labels()
+    learner = KernelBoost(n_components=1, covariance_type=kind, dissolve=dissolve, n_rounds=3)
+    for given in ({"y": y}, {"y": np.r_[np.zeros(11), 1]}, {"pairs": Pairs([(0, 1)], [(1, 2)])}):
+        fitted = clone(learner).fit(X, **given, unlabelled=more)
+        assert fitted.n_components_ == 1
+        assert_allclose(fitted.kernel_(more), 1.0, rtol=1e-12)
+
+
+def test_a_prior_too_weak_for_repeated_samples_says_what_to_do():
+    X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 3, axis=0)
+    with pytest.raises(ValueError, match=r"density is unbounded\. Increase prior_strength"):
+        KernelBoost(prior_strength=1e-300).fit(X, [0, 0, 0, 1, 1, 1])
+
+
 def test_pairs_that_contradict_each_other_are_named():
     X, *_ = few_labels()
-    with pytest.raises(ValueError, match=r"such as \(0, 2\).* 0 – 1 – 2"):
+    with pytest.raises(ValueError, match=r"such as \(0, 2\).* 0 – 1 – 2\. Drop one of these pairs"):
         KernelBoost().fit(X, pairs=Pairs([(0, 1), (1, 2)], [(0, 2)]))
 
 
 def test_impossible_wishes_are_refused():
     X, y, *_ = few_labels()
-    with pytest.raises(ValueError, match="2 components cannot keep all dissimilar rows apart: 3 sets"):
+    with pytest.raises(
+        ValueError, match=r"2 components cannot keep .* apart: 3 sets .*\. Increase n_components"
+    ):
         KernelBoost(n_components=2).fit(X, y)
     with pytest.raises(ValueError, match="give dissimilar pairs as well"):
         KernelBoost().fit(X, pairs=Pairs([(0, 1)]))
@@ -222,7 +239,7 @@ def test_impossible_wishes_are_refused():
     ("name", "value"),
     [
         ("n_rounds", 0),
-        ("n_components", 1),
+        ("n_components", 0),
         ("covariance_type", "spherical"),
         ("decay", -1.0),
         ("n_mutual", 0),

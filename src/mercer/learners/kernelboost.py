@@ -1,4 +1,4 @@
-"""Kernels from few labels and many unlabelled rows, by boosting mixtures of Gaussians [HBW06]."""
+"""Kernels from few labels and many unlabelled samples, by boosting mixtures of Gaussians [HBW06]."""
 
 import warnings
 from collections.abc import Iterator
@@ -17,105 +17,116 @@ from mercer.learners.standardized import Standardized, standardize_rows
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.quality import alignment, ideal_kernel
-from mercer.solvers.kernelboost.boost import Round, Weak, boost_mixtures
-from mercer.solvers.kernelboost.chunklets import Chunklets, chunk_labels, chunk_pairs, color_greedily
-from mercer.solvers.kernelboost.gaussians import KINDS, Prior
+from mercer.solvers.kernelboost import (
+    KINDS,
+    Chunklets,
+    CollapseError,
+    ContradictionError,
+    Prior,
+    Round,
+    TooFewComponentsError,
+    WeakLearner,
+    boost_mixtures,
+    chunk_labels,
+    chunk_pairs,
+    color_greedily,
+)
 
 
 class KernelBoost(KernelLearner):
-    r"""A sum of kernels that ask mixtures of Gaussians whether two rows come from one component [HBW06].
+    r"""A sum of kernels, each the probability that two samples share a component of a mixture [HBW06].
 
     .. math:: k(x, x') = \sum_{t=1}^T \alpha_t \sum_{j=1}^M p_t(j | x)\, p_t(j | x'), \tag{1, 4}
 
-    where :math:`p_t(j | x)` is the posterior of component j in the mixture of round t. Each mixture is fitted
-    by EM to all rows, labelled or not, under the constraints that rows known to be similar share a component
-    and rows known to be dissimilar do not (3). All pairs of rows have weights, which boosting moves to the
-    pairs that are wrong still; the weight of pairs of which nothing is known fades, λ times as fast as that
-    of a pair that is right. The kernel is positive semi-definite by construction, and its features (6) are
-    :math:`\sqrt{\alpha_t}\, p_t(j | x)`.
+    where :math:`p_t(j | x)` is the posterior of component j in the Gaussian mixture of round t. Each mixture
+    is fitted by EM to all samples, labelled or not, under the constraints that samples known to be similar
+    share a component and samples known to be dissimilar do not (3). All pairs of samples have weights, which
+    boosting shifts to the pairs that are still wrong; the weight of pairs of which nothing is known decays, λ
+    times as fast as that of a pair that is right. The kernel is positive semi-definite by construction, and
+    its features (6) are :math:`\sqrt{\alpha_t}\, p_t(j | x)`.
 
-    A step of EM takes O(n M d²) for n rows, and there are n_rounds × n_starts × max_iter at most. Weights
-    take O(l²) time and memory a round for l rows in pairs; unlabelled rows enter linearly.
+    An EM iteration takes O(n M d²) for n samples, and there are at most n_rounds × n_starts × max_iter. The
+    weights take O(l²) time per round, and memory, for l samples in pairs; unlabelled samples enter linearly.
 
     Parameters
     ----------
     n_rounds : int, default=30
-        The most rounds T. It stops earlier when no mixture is right on more of the weight than it is wrong
-        on.
+        Maximum number of rounds T. It stops earlier when no mixture gets more of the weight right than wrong.
     n_components : int or None, default=None
-        The components M of each mixture. None: as many as there are classes; for pairs, as many as a greedy
-        colouring needs to keep dissimilar rows apart, and at least two. With classes of several clumps
-        (and ``dissolve=True``), more.
+        Number of components M of each mixture. None: the number of classes; for pairs, the number that a
+        greedy colouring needs to keep dissimilar samples apart, and at least two. Use more if classes consist
+        of several clusters (with ``dissolve=True``). One component gives a constant kernel.
     covariance_type : {"full", "tied", "diag"}, default="full"
-        A covariance for each component, one for all, or diagonal ones.
+        A covariance matrix per component, one for all components, or diagonal ones.
     decay : float, default=10.0
         λ, the paper's value.
     dissolve : bool, default=False
-        Whether to split sets of similar rows where the pairs are right already (Algorithm 2): for classes
+        Whether to split sets of similar samples where the pairs are right already (Algorithm 2): for classes
         that one Gaussian does not describe.
     n_mutual : int, default=12
-        With `dissolve`: similar rows are neighbours if each is among so many nearest ones of the other.
+        With `dissolve`: similar samples are neighbours if each is among the `n_mutual` nearest of the other.
     normalize : bool, default=True
-        Whether the α sum to one in the kernel, so that k(x, x) ≤ 1 and is nearly one where the mixtures are
-        sure; then an SVM's C means the same whatever there is. False: as in the paper, where they sum to some
-        T (l/n)², 0.02 for few labels.
+        Whether the α sum to one in the kernel, so that k(x, x) ≤ 1, and nearly one where the mixtures are
+        certain; then the same penalty C suits an SVM on any data. False: as in the paper, where they sum to
+        about T (l/n)², 0.02 for few labels.
     max_alpha : float, default=5.0
-        No α is larger than this times the share of known pairs in all pairs; see the notes.
+        No α is larger than this times the fraction of known pairs among all pairs; see the notes.
     prior_strength : float or None, default=None
-        ν₀: each covariance is estimated as if so many more rows had been seen, with the variances of all
-        rows and no correlations. None: one more than there are features.
+        ν₀: each covariance is estimated as if ν₀ more samples had been seen, with the variances of all
+        samples and no correlations. None: the number of features plus one.
     n_starts : int, default=4
-        Starts of EM in each round, of which the best fit is kept: by likelihood, and by how well it respects
-        the constraints of itself.
+        Number of random starts of EM per round, of which the best fit is kept: by likelihood, and by how well
+        it respects the constraints of itself.
     max_iter : int, default=30
-        The most steps of EM from each start.
+        Maximum number of EM iterations per start.
     tol : float, default=1e-3
-        EM ends where the log-likelihood of the average row changes by less.
+        EM has converged when the log-likelihood per sample changes by less.
     random_state : int, RandomState instance or None, default=None
-        For the starts.
+        Random seed of the starts.
 
     Attributes
     ----------
     kernel_ : Mixture
         The learned kernel.
     alphas_ : array of shape (T,)
-        α of each round, before they are normalised.
+        α of each round, before normalisation.
     edges_ : array of shape (T,)
-        r of each round: the weight of the known pairs that are right, less that of those that are wrong.
+        r of each round: the weight of the known pairs that are right, minus that of those that are wrong.
     n_rounds_ : int
-        The rounds that were made, T.
+        Number of rounds, T.
     n_components_ : int
         M.
     n_iter_ : int
-        The steps of EM in the longest round, from the start that was kept.
+        Number of EM iterations in the longest round, from the start that was kept.
     exact_ : bool
         Whether all posteriors under constraints were exact; see the notes.
     classes_ : array of shape (n_classes,)
-        The labels, if it was fitted to labels.
+        The class labels, if it was fitted to labels.
 
     Notes
     -----
-    The columns are standardised over all rows, labelled or not, and the mixtures are then written down for
-    the columns as they are: the kernel does not depend on their scales. Constant ones are left out. For more
-    than some hundred columns take principal components first, as the paper does.
+    The features are standardised over all samples, labelled or not, and the mixtures are then transformed
+    back to the features as given: the kernel does not depend on their scales. Constant features are ignored.
+    With more than about a hundred features, take principal components first, as the paper does.
 
     Positive constraints are exact. So are negative ones where the sums over all allowed assignments are small
-    enough (classes, up to about ten components; and most lists of pairs); else by belief propagation, which
-    is exact on trees only. `exact_` says which. Pairs that follow from listed ones count as listed.
+    enough (classes, up to about ten components; and most lists of pairs); otherwise belief propagation is
+    used, which is exact on trees only. `exact_` says which. Pairs that follow from listed ones count as
+    listed.
 
     Where the text leaves things open, or where this departs from it:
 
     - Z of (3), which depends on the mixture's weights, is left out: EM climbs p(X, Ω), not p(X | Ω).
-    - Weights of rows count in the M-step alone, and are scaled to sum to the effective sample size: late
-      rounds put nearly all of the weight on few rows, to which the prior of the covariances (not in the
-      paper) is the more important.
-    - Seeds are drawn as in k-means++ by weight, a set of similar rows being one point. The best of `n_starts`
-      fits is kept: one alone merges two classes too often, and so does the most likely one.
+    - Weights of samples count in the M-step alone, and are scaled to sum to the effective sample size: late
+      rounds put nearly all of the weight on few samples, where the prior of the covariances (not in the
+      paper) matters most.
+    - Initial means are drawn as in k-means++ by weight, a set of similar samples being one point. The best of
+      `n_starts` fits is kept: one alone merges two classes too often, and so does the most likely one.
     - r → 1 makes α infinite. It is clipped at artanh(1 − 1/N) for N known pairs, and by `max_alpha`: once the
-      unlabelled rows have faded, r grows by a factor n²/N, and the rounds that have seen them would be
-      drowned.
-    - Where r ≤ 0, other seeds are tried, five times in all. If that is in round one, the best mixture is
-      kept, with a warning: the kernel is never empty.
+      weight of unlabelled samples has decayed, r grows by a factor n²/N, and these rounds would outweigh
+      those that have seen them.
+    - Where r ≤ 0, other starts are tried, five in all. If that is in round one, the best mixture is kept,
+      with a warning: the kernel is never empty.
     - The comparison of Algorithm 2 has a tolerance; before round one all weights are equal.
     - The numerator of (4) should have j for k, and (6) sums to M.
     - DistBoost's weak hypothesis is not an option: it is no kernel.
@@ -171,11 +182,11 @@ class KernelBoost(KernelLearner):
         self.random_state = random_state
 
     def kernel_after(self, n_rounds: int) -> Mixture:
-        """Return the kernel as it was after so many rounds, its own α normalised. It shares its arrays."""
+        """Return the kernel after the first `n_rounds` rounds, its own α normalised. It shares its arrays."""
         check_is_fitted(self)
         check_count(n_rounds, "n_rounds")
         if n_rounds > self.n_rounds_:
-            raise ValueError(f"n_rounds must be at most {self.n_rounds_}, the rounds that were made")
+            raise ValueError(f"n_rounds must be at most {self.n_rounds_}, the number of rounds of the fit")
         alpha, whole = self._coefficients(n_rounds), self.kernel_
         return Mixture(alpha, whole.offsets[:n_rounds], whole.means[:n_rounds], whole.factors[:n_rounds])
 
@@ -188,12 +199,12 @@ class KernelBoost(KernelLearner):
         """Return the truncated kernel that is best aligned with some labels [HBW06, Section 2.4].
 
         Of the kernels after 1, …, T rounds, the first one of the largest alignment with the matrix that is 1
-        for rows of one class and −1 for others: yyᵀ for two classes.
+        for samples of one class and −1 for others: yyᵀ for two classes.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Rows, such as the training rows of two of the classes.
+            Samples, such as the training samples of two of the classes.
         y : array-like of shape (n,)
             Their classes.
         """
@@ -215,32 +226,42 @@ class KernelBoost(KernelLearner):
         self._check_memory(known, len(chunklets.rows))
         standard = standardize_rows(known.X, known.unlabelled)
         self.n_components_ = self._count_components(chunklets)
-        rounds = boost_mixtures(
-            standard.rows,
-            chunklets,
-            self._weak(standard.rows.shape[1]),
-            check_random_state(self.random_state),
-            n_rounds=self.n_rounds,
-            decay=float(self.decay),
-            max_alpha=float(self.max_alpha),
-            n_mutual=int(self.n_mutual) if self.dissolve else None,
-            progress=self._report_steps(context, "round"),
-        )
+        rounds = self._boost(standard.rows, chunklets, context)
         if rounds[0].alpha == 0.0:
-            warnings.warn(
-                "no mixture tells similar from dissimilar rows better than chance; the kernel is that of the "
-                "best one. Are the labels or pairs right? Try more components, or dissolve=True",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            if self.n_components_ > 1:  # one component is constant, as it should be
+                warnings.warn(
+                    "no mixture distinguishes similar from dissimilar samples better than chance; the kernel "
+                    "is that of the best one. Check the labels or pairs, or try dissolve=True",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
             rounds = [rounds[0]._replace(alpha=1.0)]
         self._keep(standard, rounds)
+
+    def _boost(self, Z: Array, chunklets: Chunklets, context: CallbackContext) -> list[Round]:
+        """Run the booster, and say what to do where it cannot go on."""
+        try:
+            return boost_mixtures(
+                Z,
+                chunklets,
+                self._weak_learner(Z.shape[1]),
+                check_random_state(self.random_state),
+                n_rounds=self.n_rounds,
+                decay=float(self.decay),
+                max_alpha=float(self.max_alpha),
+                n_mutual=int(self.n_mutual) if self.dissolve else None,
+                progress=self._report_steps(context, "round"),
+            )
+        except TooFewComponentsError as error:
+            raise ValueError(f"{error}. Increase n_components") from error
+        except CollapseError as error:
+            raise ValueError(f"{error}. Increase prior_strength") from error
 
     def _check_parameters(self) -> None:
         for name in ("n_rounds", "n_mutual", "n_starts", "max_iter"):
             check_count(getattr(self, name), name)
         if self.n_components is not None:
-            check_count(self.n_components, "n_components", 2)
+            check_count(self.n_components, "n_components")
         check_option(self.covariance_type, "covariance_type", KINDS)
         for name in ("decay", "max_alpha", "tol"):
             check_positive(getattr(self, name), name)
@@ -266,9 +287,9 @@ class KernelBoost(KernelLearner):
             return int(self.n_components)
         return max(2, int(color_greedily(chunklets).max(initial=0)) + 1)
 
-    def _weak(self, n_features: int) -> Weak:
+    def _weak_learner(self, n_features: int) -> WeakLearner:
         strength = n_features + 1.0 if self.prior_strength is None else float(self.prior_strength)
-        return Weak(
+        return WeakLearner(
             self.n_components_,
             self.covariance_type,
             Prior(strength=strength),  # of the standardised rows: all variances are one
@@ -301,4 +322,7 @@ def _chunklets(known: TrainingData) -> Chunklets:
     assert known.pairs is not None
     if len(known.pairs.dissimilar) == 0:
         raise ValueError("all pairs are similar, which one component explains: give dissimilar pairs as well")
-    return chunk_pairs(known.pairs, len(known.X))
+    try:
+        return chunk_pairs(known.pairs, len(known.X))
+    except ContradictionError as error:
+        raise ValueError(f"{error}. Drop one of these pairs") from error

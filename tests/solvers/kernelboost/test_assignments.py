@@ -10,6 +10,7 @@ from mercer.pairs import Pairs
 from mercer.solvers.kernelboost.assignments import infer_assignments, plan_assignments
 from mercer.solvers.kernelboost.chunklets import (
     Chunklets,
+    ContradictionError,
     chunk_labels,
     chunk_pairs,
     color_greedily,
@@ -67,7 +68,7 @@ def test_belief_propagation_is_exact_on_trees(rng, name):
     chunklets = graph(name)
     evidence = 5.0 * rng.normal(size=(chunklets.n_chunklets, 3))
     expected, total = write_out(evidence, chunklets.apart)
-    plan = plan_assignments(chunklets, 3, most_steps=0)
+    plan = plan_assignments(chunklets, 3, max_steps=0)
     assert plan.is_exact
     assert plan.loopy
     found = infer_assignments(plan, evidence)
@@ -78,7 +79,7 @@ def test_belief_propagation_is_exact_on_trees(rng, name):
 @pytest.mark.parametrize("name", sorted(GRAPHS.keys() - TREES))
 def test_belief_propagation_with_loops_says_so_and_is_near_where_evidence_is_weak(rng, name):
     chunklets = graph(name)
-    plan = plan_assignments(chunklets, 6, most_steps=0)
+    plan = plan_assignments(chunklets, 6, max_steps=0)
     assert not plan.is_exact
     evidence = 0.3 * rng.normal(size=(chunklets.n_chunklets, 6))
     expected, total = write_out(evidence, chunklets.apart)
@@ -90,8 +91,8 @@ def test_belief_propagation_with_loops_says_so_and_is_near_where_evidence_is_wea
 def test_evidence_of_thousands_of_nats_is_no_trouble():
     chunklets = chunk_labels(np.arange(3))
     evidence = -1e4 * np.array([[0.0, 1.0, 2.0], [0.0, 3.0, 9.0], [0.0, 4.0, 9.0]])
-    for most_steps in (10**4, 0):
-        found = infer_assignments(plan_assignments(chunklets, 3, most_steps), evidence)
+    for max_steps in (10**4, 0):
+        found = infer_assignments(plan_assignments(chunklets, 3, max_steps), evidence)
         assert np.all(np.isfinite(found.posterior))
         assert_allclose(found.posterior.sum(axis=1), 1.0)
     exact = infer_assignments(plan_assignments(chunklets, 3), evidence).posterior
@@ -122,7 +123,7 @@ def test_pairs_of_labels_are_the_labels(rng):
 
 def test_a_dissimilar_pair_that_is_similar_by_closure_is_named_with_its_way():
     pairs = Pairs([(0, 3), (3, 7), (2, 7), (4, 5)], [(0, 4), (0, 2)]).check(8)
-    with pytest.raises(ValueError, match=r"such as \(0, 2\).* 0 – 3 – 7 – 2\. Drop"):
+    with pytest.raises(ContradictionError, match=r"such as \(0, 2\).* 0 – 3 – 7 – 2$"):
         chunk_pairs(pairs, 8)
 
 

@@ -7,12 +7,22 @@ from sklearn.neighbors import NearestNeighbors
 
 from mercer.pairs import Pairs
 from mercer.solvers.kernelboost import boost
-from mercer.solvers.kernelboost.boost import Weak, boost_mixtures, largest_alpha, weak_hypothesis
-from mercer.solvers.kernelboost.chunklets import chunk_labels, chunk_pairs
+from mercer.solvers.kernelboost.boost import (
+    PairWeights,
+    WeakLearner,
+    boost_mixtures,
+    largest_alpha,
+    weak_hypothesis,
+)
+from mercer.solvers.kernelboost.chunklets import (
+    chunk_labels,
+    chunk_pairs,
+    dissolve_chunklets,
+    neighbour_graph,
+)
 from mercer.solvers.kernelboost.gaussians import Prior, log_joint
-from mercer.solvers.kernelboost.pair_weights import PairWeights, dissolve_chunklets, neighbour_graph
 
-WEAK = Weak(3, "full", Prior(strength=3.0), n_starts=1, max_iter=10, tol=1e-3)
+WEAK = WeakLearner(3, "full", Prior(strength=3.0), n_starts=1, max_iter=10, tol=1e-3)
 
 
 def dense_signs(chunklets, n):
@@ -50,7 +60,7 @@ def test_a_block_and_a_number_are_the_dense_recursion(rng, from_pairs):
             weights.update(K[np.ix_(rows, rows)], alpha, 10.0),
             dense_step(W, y, K, alpha, 10.0),
         )
-        assert_allclose(weights.block, W[np.ix_(rows, rows)], rtol=1e-11)
+        assert_allclose(weights.W, W[np.ix_(rows, rows)], rtol=1e-11)
         assert_allclose(weights.of_rows(), W.sum(axis=1), rtol=1e-11)
         unlabelled = np.setdiff1d(np.arange(n), rows)
         assert_allclose(W[unlabelled], weights.rest, rtol=1e-11)
@@ -109,7 +119,7 @@ def test_other_seeds_are_tried_where_no_edge_is_positive_and_the_kernel_is_never
     rounds = boost_mixtures(
         X, one_class, WEAK, np.random.RandomState(0), n_rounds=4, decay=10.0, max_alpha=5.0
     )
-    assert len(fits) == boost.ATTEMPTS
+    assert len(fits) == boost.SETTINGS.max_attempts
     assert [(found.alpha, found.edge < 0) for found in rounds] == [(0.0, True)]
 
 
@@ -164,18 +174,17 @@ def test_before_round_one_no_edge_is_dropped_though_the_average_rounds(n):
     chunklets = chunk_labels(label)
     weights = PairWeights.uniform(chunklets, 3 * n + 1)
     path = np.column_stack([np.arange(n - 2), np.arange(2, n)])  # connects each class
-    parts = dissolve_chunklets(chunklets, path, weights)
+    parts = dissolve_chunklets(chunklets, path, weights.W)
     assert_array_equal(parts.number, label)
     assert_array_equal(parts.apart, [[0, 1]])
 
 
 def test_edges_below_the_average_of_their_class_are_dropped():
     chunklets = chunk_labels(np.array([0, 0, 0, 0, 1, 1]))
-    weights = PairWeights.uniform(chunklets, 6)
     edges = np.array([[0, 1], [1, 2], [2, 3], [4, 5]])
-    block = weights.block.copy()
-    block[0, 1], block[1, 2], block[2, 3], block[4, 5] = 3.0, 1.0, 2.5, 0.1  # averages 13/6 and 0.1
-    parts = dissolve_chunklets(chunklets, edges, weights._replace(block=block))
+    W = np.ones((6, 6))
+    W[0, 1], W[1, 2], W[2, 3], W[4, 5] = 3.0, 1.0, 2.5, 0.1  # averages 13/6 and 0.1
+    parts = dissolve_chunklets(chunklets, edges, W)
     assert_array_equal(parts.number, [0, 0, 1, 1, 2, 2])
     assert {tuple(edge) for edge in parts.apart.tolist()} == {(0, 2), (1, 2)}
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from mercer.pairs import Pairs
-from mercer.solvers.kernelboost.assignments import plan_assignments
+from mercer.solvers.kernelboost.assignments import TooFewComponentsError, plan_assignments
 from mercer.solvers.kernelboost.chunklets import Chunklets, chunk_labels, chunk_pairs, no_chunklets
 from mercer.solvers.kernelboost.em import (
     draw_start,
@@ -19,7 +19,14 @@ from mercer.solvers.kernelboost.em import (
     run_em,
     state_problem,
 )
-from mercer.solvers.kernelboost.gaussians import Gaussians, Prior, fit_gaussians, log_joint, log_prior
+from mercer.solvers.kernelboost.gaussians import (
+    CollapseError,
+    Gaussians,
+    Prior,
+    fit_gaussians,
+    log_joint,
+    log_prior,
+)
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])
 
@@ -243,21 +250,21 @@ def test_duplicates_and_more_components_than_rows_do_no_harm(kind):
     assert np.all(np.isfinite(log_joint(X, found.model)))
 
 
-def test_a_component_that_collapses_says_what_is_missing():
+def test_a_component_that_collapses_is_an_error_without_a_prior():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 3, axis=0)
     for kind in ("full", "diag"):
-        with pytest.raises(ValueError, match="give the covariances a prior"):
+        with pytest.raises(CollapseError, match="its density is unbounded"):
             fit_gaussians(X, np.repeat(np.eye(2), 3, axis=0), kind, Prior())
 
 
 def test_too_few_components_are_an_error_that_says_how_many_are_needed(rng):
     label = np.arange(4)
-    with pytest.raises(ValueError, match="4 sets of similar rows are mutually dissimilar"):
+    with pytest.raises(TooFewComponentsError, match="4 sets of similar rows are mutually dissimilar"):
         state_problem(rng.normal(size=(4, 2)), chunk_labels(label), 3)
-    with pytest.raises(ValueError, match="4 sets of similar rows are mutually dissimilar"):
-        plan_assignments(chunk_labels(label), 3, most_steps=0)
+    with pytest.raises(TooFewComponentsError, match="4 sets of similar rows are mutually dissimilar"):
+        plan_assignments(chunk_labels(label), 3, max_steps=0)
     five = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]])  # an odd ring needs three
-    with pytest.raises(ValueError, match="ask for more"):
+    with pytest.raises(TooFewComponentsError, match="need more"):
         plan_assignments(Chunklets(np.arange(5), np.arange(5), five), 2)
 
 

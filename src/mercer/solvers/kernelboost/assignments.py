@@ -1,23 +1,30 @@
 """Where chunklets belong, given the log-densities of their rows: posteriors under all constraints.
 
-Chunklets that no dissimilar pair touches choose by themselves. Those that dissimilar pairs connect choose
-together: exactly, by a trellis of what is left, where that has at most `MOST_STEPS` steps; by belief
-propagation otherwise, which is exact on trees and an approximation where there are loops.
+This is [HBW06] (3) with its Kronecker deltas: the sum over all assignments L that respect Ω. Chunklets that
+no dissimilar pair touches choose by themselves. Those that dissimilar pairs connect choose together: exactly,
+by a trellis of what is left, where that has at most `MAX_STEPS` steps; by belief propagation otherwise, which
+is exact on trees and an approximation where there are loops.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from mercer._typing import Array, Index
+from mercer.pairs import connected_sets
 from mercer.solvers.kernelboost.beliefs import propagate_beliefs
 from mercer.solvers.kernelboost.chunklets import Chunklets
 from mercer.solvers.kernelboost.gaussians import softmax_rows
 from mercer.solvers.kernelboost.trellis import Trellis, build_trellis, sum_assignments
 
-MOST_STEPS = 50_000  # of a trellis: about a millisecond
+MAX_STEPS = 50_000
+"""Of a trellis: about a millisecond per E-step. M classes have 2^M states: without a limit, some twenty of
+them would fill the memory."""
+
+
+class TooFewComponentsError(ValueError):
+    """No assignment of the components keeps all dissimilar rows apart."""
 
 
 class Assignments(NamedTuple):
@@ -42,17 +49,17 @@ class Inference(NamedTuple):
     log_sums: Array  # (n_units,): the logarithm of the sum over the unit's allowed assignments
 
 
-def plan_assignments(chunklets: Chunklets, n_components: int, most_steps: int = MOST_STEPS) -> Assignments:
-    """Return how to infer the components of chunklets; raise ValueError if there are too few components."""
+def plan_assignments(chunklets: Chunklets, n_components: int, max_steps: int = MAX_STEPS) -> Assignments:
+    """Return how to infer the components of chunklets; raise `TooFewComponentsError` if none keep apart."""
     m, size = chunklets.n_chunklets, len(chunklets.rows)
     gather = csr_array((np.ones(size), (chunklets.number, np.arange(size))), shape=(m, size))
     edges = chunklets.apart
-    _, unit = connected_components(csr_array((np.ones(len(edges)), edges.T), shape=(m, m)), directed=False)
+    unit = connected_sets(edges, m)
     exact, loopy = [], []
     of_edge = unit[edges[:, 0]]
     for number in np.unique(of_edge):
         members, own = np.flatnonzero(unit == number), edges[of_edge == number]
-        trellis = build_trellis(members, own, n_components, most_steps)
+        trellis = build_trellis(members, own, n_components, max_steps)
         if trellis is None:
             _check_clique(members, own, n_components)
             loopy.append((int(number), own, len(own) >= len(members)))
@@ -60,11 +67,11 @@ def plan_assignments(chunklets: Chunklets, n_components: int, most_steps: int = 
             raise _too_few(n_components, _greedy_clique(members, own))
         else:
             exact.append((int(number), trellis))
-    return Assignments(chunklets, gather, unit.astype(np.intp), exact, loopy)
+    return Assignments(chunklets, gather, unit, exact, loopy)
 
 
 def infer_assignments(plan: Assignments, evidence: Array) -> Inference:
-    """Return the posteriors of chunklets whose log-densities are `evidence`, (n_chunklets, M).
+    """Return the posteriors of chunklets whose log-densities are `evidence`, (n_chunklets, M) [HBW06, (3)].
 
     An assignment of components to all chunklets has the product of their densities if it keeps those apart
     that must be, and zero otherwise.
@@ -100,11 +107,7 @@ def _greedy_clique(members: Index, apart: Index) -> int:
 
 
 def _too_few(n_components: int, n_needed: int) -> ValueError:
-    what = (
-        f"{n_needed} sets of similar rows are mutually dissimilar"
-        if n_needed > n_components
-        else ("the dissimilar pairs ask for more")
-    )
-    return ValueError(
-        f"{n_components} components cannot keep all dissimilar rows apart: {what}. Increase n_components"
-    )
+    what = "the dissimilar pairs need more"
+    if n_needed > n_components:
+        what = f"{n_needed} sets of similar rows are mutually dissimilar"
+    return TooFewComponentsError(f"{n_components} components cannot keep all dissimilar rows apart: {what}")

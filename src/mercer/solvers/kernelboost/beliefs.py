@@ -15,14 +15,27 @@ sum over all allowed assignments is then the Bethe approximation,
 All of it is in logarithms: the evidence of a chunklet of many rows is thousands of nats.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from mercer._typing import Array, Index
 
-SWEEPS = 200  # at most
-NEWS_TOL = 1e-10  # the largest change of a message's logarithm that is no news
-DAMPING = 0.5  # the share of the old message that is kept where there are loops: else they may swing
+
+class BeliefSettings(NamedTuple):
+    """What steers belief propagation, and what goes wrong without it."""
+
+    max_sweeps: int = 200
+    """Over all messages. Where there are loops, they need not converge at all."""
+    tol: float = 1e-10
+    """The largest change of a message's logarithm at which it ends. EM compares likelihoods: errors in them
+    would look like steps that lower the objective."""
+    damping: float = 0.5
+    """The share of the old message that is kept where there are loops. Without it, messages may oscillate."""
+
+
+SETTINGS = BeliefSettings()
 
 
 def propagate_beliefs(apart: Index, evidence: Array, posterior: Array, has_loops: bool) -> float:
@@ -45,8 +58,8 @@ def propagate_beliefs(apart: Index, evidence: Array, posterior: Array, has_loops
     # a message and its answer are n_edges apart
     messages = np.zeros((2 * n_edges, evidence.shape[1]))
     belief = evidence.copy()
-    damping = DAMPING if has_loops else 0.0
-    _sweep(sender, receiver, messages, belief, damping)
+    damping = SETTINGS.damping if has_loops else 0.0
+    _sweep(sender, receiver, messages, belief, damping, SETTINGS.max_sweeps, SETTINGS.tol)
     members = np.unique(apart)
     return float(_conclude(members, apart, messages, belief, posterior))
 
@@ -76,10 +89,18 @@ def _log_sum_of_others(values: Array, sums: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _sweep(sender: Index, receiver: Index, messages: Array, belief: Array, damping: float) -> None:
+def _sweep(
+    sender: Index,
+    receiver: Index,
+    messages: Array,
+    belief: Array,
+    damping: float,
+    max_sweeps: int,
+    tol: float,
+) -> None:
     n_edges, n_components = len(sender) // 2, messages.shape[1]
     cavity, news = np.empty(n_components), np.empty(n_components)
-    for _ in range(SWEEPS):
+    for _ in range(max_sweeps):
         largest = 0.0
         for e in range(2 * n_edges):
             answer = e + n_edges if e < n_edges else e - n_edges
@@ -91,7 +112,7 @@ def _sweep(sender: Index, receiver: Index, messages: Array, belief: Array, dampi
                 belief[receiver[e], j] += change
                 messages[e, j] += change
                 largest = max(largest, abs(change))
-        if largest <= NEWS_TOL:
+        if largest <= tol:
             break
 
 

@@ -1,17 +1,27 @@
 """Chunklets: rows that must share a component, and which of these sets must not share one.
 
 Similar rows are connected through each other (the similar of the similar are similar): the connected sets are
-chunklets. A dissimilar pair then keeps two whole chunklets apart.
+chunklets, which hold the positive constraints of [HBW06, Section 2.2]. A dissimilar pair, a negative one,
+then keeps two whole chunklets apart. Boosting may dissolve chunklets into parts [HBW06, Algorithm 2].
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
+from sklearn.neighbors import NearestNeighbors
 
 from mercer._typing import Array, Index
-from mercer.pairs import Pairs
+from mercer.pairs import Pairs, connected_sets
+
+SAME_WEIGHT = 1.0 - 1e-9
+"""An edge is dropped if it weighs less than this times the average edge. Without a tolerance, some of equal
+weights would be dropped: their average may round to more than each."""
+
+
+class ContradictionError(ValueError):
+    """Dissimilar rows are similar by way of others."""
 
 
 class Chunklets(NamedTuple):
@@ -25,6 +35,10 @@ class Chunklets(NamedTuple):
     def n_chunklets(self) -> int:
         """Return how many there are."""
         return int(self.number.max(initial=-1)) + 1
+
+    def without_edges(self) -> "Chunklets":
+        """Return the same sets, none of them apart."""
+        return self._replace(apart=self.apart[:0])
 
     def signs(self) -> Array:
         """Return what is known of chunklets two at a time: 1 for one and itself, −1 for two apart, else 0."""
@@ -48,13 +62,12 @@ def chunk_labels(label: Index) -> Chunklets:
 def chunk_pairs(pairs: Pairs, n_rows: int) -> Chunklets:
     """Return the chunklets of the rows in (checked) pairs, by transitive closure.
 
-    Raises ValueError where a dissimilar pair is similar by closure, and says through which rows.
+    Raises `ContradictionError` where a dissimilar pair is similar by closure, and says through which rows.
     """
-    graph = _graph(pairs.similar, n_rows)
-    _, group = connected_components(graph, directed=False)
+    group = connected_sets(pairs.similar, n_rows)
     inside = group[pairs.dissimilar[:, 0]] == group[pairs.dissimilar[:, 1]]
     if np.any(inside):
-        raise ValueError(_contradiction(graph, pairs.dissimilar[inside]))
+        raise ContradictionError(_contradiction(_graph(pairs.similar, n_rows), pairs.dissimilar[inside]))
     rows = pairs.rows()
     groups, number = np.unique(group[rows], return_inverse=True)
     apart = np.sort(np.searchsorted(groups, group[pairs.dissimilar]), axis=1)
@@ -69,6 +82,43 @@ def split_chunklets(whole: Chunklets, part: Index) -> Chunklets:
     between = (origin @ _graph(whole.apart, whole.n_chunklets) @ origin.T).tocoo()
     apart = np.column_stack(between.coords).astype(np.intp)
     return Chunklets(whole.rows, number.reshape(-1).astype(np.intp), apart)
+
+
+def neighbour_graph(X: Array, chunklets: Chunklets, n_mutual: int) -> Index:
+    """Return the edges between rows of a chunklet that are among the `n_mutual` nearest of each other.
+
+    As positions in `chunklets.rows`, the smaller first: what Algorithm 2 prepares [HBW06].
+    """
+    edges = []
+    for c in range(chunklets.n_chunklets):  # [HBW06] Algorithm 2, preprocess: for each label l
+        members = np.flatnonzero(chunklets.number == c)
+        k = min(n_mutual, len(members) - 1)
+        if k == 0:
+            continue
+        near = NearestNeighbors(n_neighbors=k).fit(X[chunklets.rows[members]]).kneighbors_graph()
+        mutual = coo_array(near.multiply(near.T))
+        first, second = (members[position] for position in mutual.coords)
+        edges.append(np.column_stack([first, second])[first < second])
+    return np.concatenate(edges) if edges else np.empty((0, 2), dtype=np.intp)
+
+
+def dissolve_chunklets(whole: Chunklets, edges: Index, W: Array) -> Chunklets:
+    """Return the chunklets, split where the pairs are right already [HBW06, Algorithm 2].
+
+    Parameters
+    ----------
+    whole : Chunklets
+        All similar rows in one.
+    edges : array of shape (n_edges, 2)
+        The graph that `neighbour_graph` gives.
+    W : array of shape (l, l)
+        The weights of the pairs of the l rows in chunklets.
+    """
+    weight, of = W[edges[:, 0], edges[:, 1]], whole.number[edges[:, 0]]  # [HBW06] Algorithm 2, step 1
+    counts = np.bincount(of, minlength=whole.n_chunklets)
+    average = np.bincount(of, weight, whole.n_chunklets) / np.maximum(counts, 1)
+    kept = edges[weight >= SAME_WEIGHT * average[of]]  # step 2
+    return split_chunklets(whole, connected_sets(kept, len(whole.rows)))  # step 3
 
 
 def color_greedily(chunklets: Chunklets) -> Index:
@@ -102,5 +152,5 @@ def _contradiction(similar: csr_array, wrong: Index) -> str:
         path.append(int(before[path[-1]]))
     return (
         f"{len(wrong)} of the dissimilar pairs are similar by way of other rows, such as {(first, last)}: "
-        f"the similar pairs connect {' – '.join(map(str, reversed(path)))}. Drop one of these pairs"
+        f"the similar pairs connect {' – '.join(map(str, reversed(path)))}"
     )

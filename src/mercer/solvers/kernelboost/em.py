@@ -28,7 +28,7 @@ from mercer.solvers.kernelboost.gaussians import (
 )
 
 
-class Problem(NamedTuple):
+class MixtureProblem(NamedTuple):
     """What a mixture is to explain."""
 
     X: Array
@@ -53,7 +53,7 @@ class MixtureFit(NamedTuple):
     model: Gaussians
     objective: float  # the weighted log p(X, Ω), and that of the prior
     log_compliance: float  # log p(Ω | X), which is a part of it
-    score: float  # what restarts are judged by, see `fit_mixture`
+    score: float  # by which the best start is chosen, see `fit_mixture`
     n_iter: int
     converged: bool
 
@@ -66,8 +66,8 @@ def state_problem(
     kind: str = "full",
     prior: Prior | None = None,
     weights: Array | None = None,
-) -> Problem:
-    """Return the problem; raise ValueError if so few components cannot keep all chunklets apart.
+) -> MixtureProblem:
+    """Return the problem; raise `TooFewComponentsError` if M components cannot keep all chunklets apart.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def state_problem(
     """
     weights = np.ones(len(X)) if weights is None else weights
     plan = plan_assignments(chunklets, n_components)
-    return Problem(X, weights, plan, n_components, kind, Prior() if prior is None else prior)
+    return MixtureProblem(X, weights, plan, n_components, kind, Prior() if prior is None else prior)
 
 
 def effective_weights(weights: Array) -> Array:
@@ -98,13 +98,13 @@ def effective_weights(weights: Array) -> Array:
     return scaled * (scaled.sum() / np.sum(scaled**2))
 
 
-def expect(problem: Problem, model: Gaussians) -> Expectation:
+def expect(problem: MixtureProblem, model: Gaussians) -> Expectation:
     """Return the posteriors under the constraints: the E-step."""
     chunklets = problem.plan.chunklets
-    shares = log_joint(problem.X, model)
+    shares = log_joint(problem.X, model)  # log π_l p(x | θ_l), the first product of [HBW06] (3)
     evidence = problem.plan.gather @ shares[chunklets.rows]
     sums = softmax_rows(shares)
-    found = infer_assignments(problem.plan, evidence)
+    found = infer_assignments(problem.plan, evidence)  # [HBW06] (3), summed over L
     shares[chunklets.rows] = found.posterior[chunklets.number]
     # rows that are constrained together have one likelihood: it counts with their mean weight
     unit, n_units = problem.plan.unit[chunklets.number], len(found.log_sums)
@@ -116,12 +116,12 @@ def expect(problem: Problem, model: Gaussians) -> Expectation:
     return Expectation(shares, float(free @ sums), float(mean @ (found.log_sums - apart)))
 
 
-def maximize(problem: Problem, shares: Array) -> Gaussians:
+def maximize(problem: MixtureProblem, shares: Array) -> Gaussians:
     """Return the most likely mixture for given shares: the M-step."""
     return fit_gaussians(problem.X, shares * problem.weights[:, None], problem.kind, problem.prior)
 
 
-def run_em(problem: Problem, model: Gaussians, *, max_iter: int, tol: float) -> MixtureFit:
+def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: float) -> MixtureFit:
     """Return where EM leads from a mixture.
 
     It ends where the objective changes by less than `tol` for a row of weight one.
@@ -142,24 +142,24 @@ def run_em(problem: Problem, model: Gaussians, *, max_iter: int, tol: float) -> 
 
 
 def fit_mixture(
-    problem: Problem, rng: RandomState, *, n_starts: int = 1, max_iter: int = 100, tol: float = 1e-3
+    problem: MixtureProblem, rng: RandomState, *, n_starts: int = 1, max_iter: int = 100, tol: float = 1e-3
 ) -> MixtureFit:
     """Return the best of several fits, by likelihood *and* by how well the constraints are respected.
 
-    The likelihood alone likes to divide a large class in two and to merge two others, against the will of a
-    few labelled rows among many that are not. So the judge (`MixtureFit.score`) takes the two per row: log
-    p(X) of the average row, and log p(Ω | X) of the average row that is constrained.
+    The likelihood alone tends to divide a large class in two and to merge two others, against the constraints
+    of a few labelled rows among many that are not. So `MixtureFit.score` takes the two per row: log p(X) of
+    the average row, and log p(Ω | X) of the average row that is constrained.
 
     Parameters
     ----------
-    problem : Problem
+    problem : MixtureProblem
         The rows and constraints.
     rng : RandomState
         For the starts.
     n_starts : int, default=1
-        How many.
+        Number of starts.
     max_iter : int, default=100
-        The most steps from each start.
+        Maximum number of steps from each start.
     tol : float, default=1e-3
         See `run_em`.
     """
@@ -169,11 +169,12 @@ def fit_mixture(
     return max(fits, key=_score)
 
 
-def draw_start(problem: Problem, rng: RandomState) -> Gaussians:
+def draw_start(problem: MixtureProblem, rng: RandomState) -> Gaussians:
     """Return a mixture to start from: seeds as in k-means++, and round components of one size.
 
     Seeds are rows, or the means of chunklets; each is drawn with a probability proportional to its weight and
-    its squared distance to the seeds before it.
+    its squared distance to the seeds before it. (`sklearn.cluster.kmeans_plusplus` refuses more components
+    than points, and takes four times as long for 300 rows.)
     """
     points, weights = _points(problem)
     seeds = np.empty((problem.n_components, points.shape[1]))
@@ -196,7 +197,7 @@ def draw_start(problem: Problem, rng: RandomState) -> Gaussians:
     return Gaussians(np.full(problem.n_components, 1 / problem.n_components), seeds, factors)
 
 
-def _points(problem: Problem) -> tuple[Array, Array]:
+def _points(problem: MixtureProblem) -> tuple[Array, Array]:
     """Return the free rows and the means of the chunklets, and their weights."""
     X, w, chunklets = problem.X, problem.weights, problem.plan.chunklets
     free = np.ones(len(X), dtype=bool)

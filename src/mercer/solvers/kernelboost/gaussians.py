@@ -19,8 +19,22 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from mercer._typing import Array
 
 KINDS = ("full", "tied", "diag")
-ROWS_AT_A_TIME = 2048  # so many stay near the processor while all components look at them
-LEAST_SHARE = 10 * np.finfo(np.float64).eps  # rows that each component has at least, as in scikit-learn
+
+
+class GaussianSettings(NamedTuple):
+    """What steers densities and M-steps, and what goes wrong without it."""
+
+    rows_per_block: int = 2048
+    """Of which all components are computed in turn. More rows leave the processor's cache in between."""
+    least_size: float = 10 * float(np.finfo(np.float64).eps)
+    """Added to the number of rows of each component, as in scikit-learn: an empty one would have no mean."""
+
+
+SETTINGS = GaussianSettings()
+
+
+class CollapseError(ValueError):
+    """The rows of a component do not span the space, so that its density is unbounded."""
 
 
 class Gaussians(NamedTuple):
@@ -77,7 +91,7 @@ def log_joint(X: Array, model: Gaussians) -> Array:
             _put_distances(projected, centre, offsets[j], values[:, j])
         return values
     centres = np.einsum("jk,jkl->jl", model.means, model.factors)
-    projected = np.empty((min(n, ROWS_AT_A_TIME), d))
+    projected = np.empty((min(n, SETTINGS.rows_per_block), d))
     for rows in _blocks(n):
         part, block = projected[: rows.stop - rows.start], X[rows]
         for j, (centre, factor) in enumerate(zip(centres, model.factors, strict=True)):
@@ -100,7 +114,7 @@ def fit_gaussians(X: Array, shares: Array, kind: str, prior: Prior) -> Gaussians
     prior : Prior
         Of the covariances.
     """
-    size = shares.sum(axis=0) + LEAST_SHARE
+    size = shares.sum(axis=0) + SETTINGS.least_size
     means = (shares.T @ X) / size[:, None]
     if kind == "diag":
         scatter = np.stack([share @ (X - mean) ** 2 for share, mean in zip(shares.T, means, strict=True)])
@@ -136,7 +150,7 @@ def softmax_rows(values: Array) -> Array:
 def _scatter(X: Array, shares: Array, means: Array) -> Array:
     """Return Σ_i r_ij (x_i − μ_j)(x_i − μ_j)ᵀ for each component."""
     scatter = np.zeros((len(means), X.shape[1], X.shape[1]))
-    centred = np.empty((min(len(X), ROWS_AT_A_TIME), X.shape[1]))
+    centred = np.empty((min(len(X), SETTINGS.rows_per_block), X.shape[1]))
     roots = np.sqrt(shares)
     for rows in _blocks(len(X)):
         part, block = centred[: rows.stop - rows.start], X[rows]
@@ -163,7 +177,10 @@ def _factor(covariance: Array) -> Array:
 
 def _blocks(n: int) -> Iterator[slice]:
     """Divide n rows as `gen_batches` does, which checks its arguments for longer than an E-step takes."""
-    return (slice(start, min(start + ROWS_AT_A_TIME, n)) for start in range(0, n, ROWS_AT_A_TIME))
+    return (
+        slice(start, min(start + SETTINGS.rows_per_block, n))
+        for start in range(0, n, SETTINGS.rows_per_block)
+    )
 
 
 def _positive(variance: Array) -> Array:
@@ -173,10 +190,7 @@ def _positive(variance: Array) -> Array:
 
 
 def _collapsed() -> ValueError:
-    return ValueError(
-        "the rows of a component do not span the space, so that its density is unbounded: give the "
-        "covariances a prior, or a ridge"
-    )
+    return CollapseError("the rows of a component do not span the space, so that its density is unbounded")
 
 
 @njit(cache=True, nogil=True, fastmath=True)

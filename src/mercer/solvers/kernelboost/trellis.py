@@ -16,7 +16,9 @@ from scipy.sparse import csr_array
 
 from mercer._typing import Array, Index
 
-HUBS = 3  # members of most neighbours, which come first
+HUBS = 3
+"""Chunklets of the most neighbours, which choose first. Later, each would be part of the state nearly all the
+time, and multiply the number of states."""
 
 
 class Trellis(NamedTuple):
@@ -30,7 +32,7 @@ class Trellis(NamedTuple):
     n_states: Index  # (m + 1,): before each choice, and after the last
 
 
-def build_trellis(members: Index, apart: Index, n_components: int, most_steps: int) -> Trellis | None:
+def build_trellis(members: Index, apart: Index, n_components: int, max_steps: int) -> Trellis | None:
     """Return the trellis of connected chunklets, or None if it would have more steps than allowed.
 
     Parameters
@@ -41,7 +43,7 @@ def build_trellis(members: Index, apart: Index, n_components: int, most_steps: i
         Which of them must not share a component.
     n_components : int
         M. Where the last entry of `n_states` is 0, it is too small for any assignment.
-    most_steps : int
+    max_steps : int
         The limit.
     """
     order, group, neighbours = _arrange(members, apart)
@@ -62,9 +64,9 @@ def build_trellis(members: Index, apart: Index, n_components: int, most_steps: i
                 for g in barred:
                     new[g] |= 1 << j
                 if not left[own]:
-                    new[own] = 0  # nobody asks any more
+                    new[own] = 0  # none is left to choose: what is barred no longer distinguishes states
                 steps.append((source, j, after.setdefault(tuple(new), len(after))))
-        if len(steps) > most_steps:
+        if len(steps) > max_steps:
             return None
         states = after
         begin.append(len(steps))
