@@ -21,15 +21,15 @@ from mercer.persistence import archive
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such pipes and signals")
 CHANGES = {
-    "no leaderboard": lambda about: about.pop("leaderboard"),
-    "an empty leaderboard": lambda about: about.update(leaderboard=[]),
+    "no search": lambda about: about.pop("search"),
+    "no candidates": lambda about: about["search"].update(candidates=[]),
     "a list of columns": lambda about: about.update(columns=[]),
     "no classes": lambda about: about.update(classes=None),
     "an id that is no name": lambda about: about.update(id={}),
     "a target that is no name": lambda about: about.update(target=["state"]),
     "a budget in words": lambda about: about.update(budget="long"),
 }
-ONLY_SHOWN = {"no leaderboard", "an empty leaderboard", "no classes", "a budget in words"}
+ONLY_SHOWN = {"no search", "no candidates", "no classes", "a budget in words"}
 ONLY_USED = {"an id that is no name", "a target that is no name"}
 
 

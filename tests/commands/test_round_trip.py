@@ -20,11 +20,13 @@ from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
 from mercer import cli
 from mercer.commands import progress
-from mercer.commands.messages import legend, settings_text
+from mercer.commands.messages import legend
 from mercer.commands.model import id_heading
+from mercer.commands.search_run import result_of
 from mercer.persistence import describe
-from mercer.search.candidates import default_candidates
-from mercer.search.pair_task import pair_candidates
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
+from mercer.search.words import describe_settings
 from stand_ins import interruptible
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
@@ -47,17 +49,17 @@ def test_learn_says_what_it_did_with_the_table(mercer):
     result = mercer(*LEARN, "--model", "out.mercer")
     assert result.exit_code == 0
     for words in (
-        f"data.csv: {N_ROWS} rows of 2 classes (raw: ",
-        "), 2 numbers and 1 category a row.",
-        "Categories are one-hot, which makes 6 features in all: colour.",
-        "2 cells are empty: numbers get the median",
-        "Left out: 'name', because each row has its own text",
-        "Left out: 'planet', because it has a single value.",
+        f"data.csv: {N_ROWS} rows, 2 classes (raw: ",
+        "), 2 numeric columns and 1 categorical column.",
+        "One-hot encoded: colour; 6 features in all.",
+        "2 missing values: imputed by the median",
+        "Dropped column 'name': each row has its own text",
+        "Dropped column 'planet': it has a single value.",
         "│ stump ",
-        "Expected error on new rows",
+        "Expected error on new samples",
         "The model is in out.mercer",
         "mercer predict out.mercer DATA",
-        "Error: the share of rows predicted wrong",
+        "Error: the cross-validated share of samples",
     ):
         assert words in result.stdout
     assert "example" not in result.stdout
@@ -67,10 +69,10 @@ def test_learn_says_what_it_did_with_the_table(mercer):
 
 def test_the_winner_has_an_asterisk_in_the_ranking(mercer, models):
     for model in ("out.mercer", "pairs.mercer"):
-        winner = describe(models / model).about["winner"]
+        winner = describe(models / model).about["search"]["winner"]
         lines = mercer("show", models / model).stdout.splitlines()
         assert [line.split()[1] for line in lines if line.startswith("│") and " * " in line] == [winner]
-        assert any(line.startswith("* is the winner") for line in lines)
+        assert any(line.startswith("* selected") for line in lines)
 
 
 def test_what_was_not_compared_has_no_column_and_no_word(mercer):
@@ -81,12 +83,12 @@ def test_what_was_not_compared_has_no_column_and_no_word(mercer):
     assert names == ["candidate", "error", "fit s", "folds", "settings, notes"]
     result = mercer(*LEARN, "--candidates", "linear,RBF-SVM")  # the last one counts
     assert "against RBF-SVM" in result.stdout
-    assert "Against RBF-SVM: the difference in percentage points" in result.stdout
+    assert "Against RBF-SVM: difference to a tuned RBF-SVM in percentage points" in result.stdout
     assert "tuned RBF-SVM" in result.stdout  # the verdict
 
 
 def test_tell_names_settings_by_their_own_names():
-    assert settings_text({"learner__penalty": 100.0, "C": 0.25}) == "penalty=100, C=0.25"
+    assert describe_settings({"learner__penalty": 100.0, "C": 0.25}) == "penalty=100, C=0.25"
 
 
 def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
@@ -94,10 +96,8 @@ def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
     files = document.pop("files")
     assert files == {"model": "out.mercer", "report": None}
     assert document == describe("out.mercer").about
-    assert {document["winner"]} | {line["candidate"] for line in document["leaderboard"]} == {
-        "linear",
-        "stump",
-    }
+    found = document["search"]
+    assert {found["winner"]} | {one["name"] for one in found["candidates"]} == {"linear", "stump"}
     shown = json.loads(mercer("show", "out.mercer", "--json").stdout)
     assert shown["about"] == document
     assert shown["versions"]["mercer"] == library.__version__
@@ -226,37 +226,38 @@ def test_ids_keep_their_name_unless_another_column_has_it(name, heading):
 def test_what_the_table_is_stands_before_the_search(mercer):
     result = mercer(*LEARN, "--json")
     json.loads(result.stdout)
-    assert result.stderr.startswith(f"data.csv: {N_ROWS} rows of 2 classes (raw: ")
-    assert result.stderr.index("Left out: 'planet'") < result.stderr.index("linear: error ")
+    assert result.stderr.startswith(f"data.csv: {N_ROWS} rows, 2 classes (raw: ")
+    assert result.stderr.index("Dropped column 'planet'") < result.stderr.index("linear: error ")
 
 
 def test_the_help_lists_the_candidates_that_are_taken(mercer):
     said = " ".join(mercer("learn", "--help").stdout.split())
-    for names in (default_candidates(1, 1, 0), pair_candidates(0)):
-        assert ", ".join(one.name for one in names) in said
+    for names in (LabelTask.candidate_names, PairTask.candidate_names):
+        assert ", ".join(names) in said
 
 
 def test_why_the_first_of_the_table_did_not_win_is_said(mercer, models):
     about = describe(models / "out.mercer").about
-    assert about["candidates"] == ["linear", "stump"]
-    others = [line for line in about["leaderboard"] if line["candidate"] != "linear"]
-    (linear,) = [line for line in about["leaderboard"] if line["candidate"] == "linear"]
-    swapped = {**about, "winner": "linear", "leaderboard": [*others, linear]}
-    assert legend(swapped)[-1] == (
-        "linear is taken although stump has the least error: the two cannot be told apart, and linear comes "
-        "first in the list."
+    result = result_of(about)
+    assert result.listed == ("linear", "stump")
+    linear, stump = (result.candidate(name) for name in result.listed)
+    swapped = result._replace(winner="linear", candidates=(stump, linear))
+    assert legend(about, swapped)[-1] == (
+        "linear was selected although stump has the lowest error: they are within one standard error, and "
+        "linear comes first in the list."
     )
-    assert not any("is taken" in said for said in legend({**swapped, "leaderboard": [linear, *others]}))
+    first = result._replace(winner="linear", candidates=(linear, stump))
+    assert not any("was selected although" in said for said in legend(about, first))
 
 
 def test_pairs_without_dissimilar_ones_are_said_to_be_guessed(mercer):
     pairs = pd.read_csv("pairs.csv")
     quick = ("--drop", "state", "--candidates", "plain", "--budget", "5", "--jobs", "1")
-    assert "guessed" not in mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout
+    assert "drawn at random" not in mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout
     pairs[pairs["similar"] == 1][["first", "second"]][:20].to_csv("similar.csv", index=False)
     said = mercer("learn", "data.csv", "--pairs", "similar.csv", *quick, "--report", "report.html").stdout
-    assert "drawn at random (guessed)" in said
-    assert "drawn at random (guessed)" in Path("report.html").read_text(encoding="utf-8")
+    assert "drawn at random" in said
+    assert "drawn at random" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_the_example_names_no_file_that_is_not_there(mercer):
@@ -290,7 +291,7 @@ def test_similar_gives_no_more_rows_than_there_are(mercer, models):
 def test_pairs_alone_teach_a_distance(mercer, models):
     about = describe(models / "pairs.mercer").about
     assert about["classes"] is None
-    assert about["auc"] > 0.6  # a coin has 0.5
+    assert about["search"]["measure"]["value"] > 0.6  # a coin has 0.5
     assert about["columns"]["dropped"]["state"] == "--drop names it"
     table = make_table()
     rows = []
@@ -311,13 +312,13 @@ def test_pairs_may_name_rows_by_their_ids(mercer):
     by_number = json.loads(mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout)
     by_name = json.loads(mercer("learn", "data.csv", "--pairs", "named.csv", "--id", "name", *quick).stdout)
     assert by_number["pairs"] == by_name["pairs"]
-    assert by_number["auc"] == by_name["auc"]
+    assert by_number["search"]["measure"] == by_name["search"]["measure"]
 
 
 def test_show_says_the_same_as_learn_and_the_versions(mercer, models):
     result = mercer("show", models / "out.mercer")
     assert result.exit_code == 0
-    assert "Expected error on new rows" in result.stdout
+    assert "Expected error on new samples" in result.stdout
     assert f"mercer {library.__version__}, scikit-learn" in result.stdout
     assert "AUC" in mercer("show", models / "pairs.mercer").stdout
 
@@ -346,7 +347,7 @@ def test_without_a_file_it_learns_the_embedded_set(mercer):
     document = json.loads(mercer("learn", *QUICK, "--json").stdout)
     assert (document["rows"], document["features"]) == (569, 30)
     assert document["classes"] == {"benign": 357, "malignant": 212}
-    assert document["error"] < 0.1
+    assert document["search"]["measure"]["value"] < 0.1
     assert "This was an example." in mercer("learn", *QUICK).stdout
 
 
@@ -354,10 +355,10 @@ def test_the_same_seed_gives_the_same_model(mercer):
     first, second = (json.loads(mercer(*LEARN, "--seed", "3", "--json").stdout) for _ in range(2))
     for document in (first, second):
         document.pop("seconds")
-        for line in document["leaderboard"]:
-            line.pop("fit_seconds"), line.pop("predict_seconds")
-    assert sorted(first["leaderboard"], key=str) == sorted(second["leaderboard"], key=str)
-    assert (first["error"], first["winner"]) == (second["error"], second["winner"])
+        for one in document["search"]["candidates"]:
+            one.pop("fit_seconds"), one.pop("predict_seconds")
+        document["search"]["candidates"].sort(key=str)
+    assert first == second
 
 
 def interrupted_after(n_reports):
@@ -379,7 +380,7 @@ def test_ctrl_c_saves_the_best_so_far_and_the_exit_code_says_so(mercer, monkeypa
     monkeypatch.setattr(progress.Watcher, "on_fit_task_end", interrupted_after(2))
     result = mercer(*LEARN, "--model", "out.mercer")
     assert result.exit_code == 130
-    assert "did not run to its end: you interrupted it" in result.stdout
+    assert "ended early: it was interrupted" in result.stdout
     assert mercer("predict", "out.mercer", "data.csv").exit_code == 0
 
 
@@ -415,13 +416,13 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     result = mercer(*LEARN, "--report", "report.html")
     assert result.exit_code == 0
     assert Path("report.html").read_text() == "a page"
-    assert "A page to look at is in report.html." in result.stdout
+    assert "The report is in report.html." in result.stdout
     assert given["names"] == ["weight", "days", "colour_brown", "colour_green", "colour_red", "colour_nan"]
     assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
     assert list(given["y"]) == list(make_table()["state"])
     assert (given["pairs"], given["unlabelled"]) == (None, None)
     assert given["row_names"] == list(range(N_ROWS))
-    assert "Categories are one-hot" in given["about"]["table"]
+    assert "One-hot encoded" in given["about"]["table"]
     assert given["about"]["data"] == "data.csv"
 
 
@@ -476,7 +477,7 @@ def test_a_terminal_that_cannot_spell_is_no_reason_to_fail(models):
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(show, capture_output=True, text=True, encoding="ascii", env=ascii_only)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Expected error on new rows" in done.stdout
+    assert "Expected error on new samples" in done.stdout
     assert "+/- one standard error" in done.stdout
 
 
@@ -509,7 +510,7 @@ def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
         out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     assert process.returncode == 130
-    assert "you interrupted it" in out
+    assert "it was interrupted" in out
     predict = [*mercer, "predict", "out.mercer", "data.csv"]
     found = subprocess.run(predict, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert len(found.splitlines()) == 1 + N_ROWS

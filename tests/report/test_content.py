@@ -1,30 +1,11 @@
-"""Numbers read as people write them."""
+"""Times and ranges read as people write them."""
 
 import numpy as np
 import pytest
 
-from mercer.report.content import describe_settings, duration, points, signed, span
+from mercer.report.content import duration, span
 
 SPACE = "\N{NO-BREAK SPACE}"
-
-
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [
-        (0.04, 1, "0.0"),
-        (-0.04, 1, "0.0"),
-        (0.06, 1, "+0.1"),
-        (-1.5, 2, "−1.50"),
-        (np.nan, 1, "–"),
-        (0, 0, "0"),
-    ],
-)
-def test_a_number_has_its_sign_unless_it_is_shown_as_zero(value, digits, text):
-    assert signed(value, digits) == text
-
-
-def test_differences_of_shares_are_in_percentage_points():
-    assert points(-0.0123) == "−1.2"
 
 
 @pytest.mark.parametrize(
@@ -53,9 +34,5 @@ def test_times_are_in_milliseconds_below_a_second_and_never_in_powers_of_ten(sec
         (-2e8, 3e9, ("−2e+08", "3e+09")),
     ],
 )
-def test_the_ends_of_a_range_have_the_digits_that_tell_them_apart(low, high, shown):
+def test_the_ends_of_a_range_have_the_digits_that_show_a_difference(low, high, shown):
     assert span(low, high) == shown
-
-
-def test_settings_go_by_their_own_names():
-    assert describe_settings({"learner__penalty": np.float64(100.0), "C": 0.0625}) == "penalty=100, C=0.0625"

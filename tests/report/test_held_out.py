@@ -1,8 +1,9 @@
-"""What the report shows of held-out rows was not learned from them, and is counted right."""
+"""What the report shows of held-out samples was not learned from them, and is counted right."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.random import RandomState
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.gaussian_process.kernels import RBF
@@ -13,8 +14,8 @@ from sklearn.svm import SVC
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpSVC
 from mercer.kernels import Perceptron, Rescaled, Stump
 from mercer.report import held_out
-from mercer.report.held_out import count_neighbours, hold_out, measure, nearest_rows, split_rows, thin_rows
-from mercer.search.label_task import Rows
+from mercer.report.held_out import count_neighbours, hold_out, measure, nearest_rows, split_rows
+from mercer.search.label_task import LabelTask
 
 KINDS = {
     "svc": SVC(gamma=0.1),
@@ -31,47 +32,55 @@ def searched(name, X, y):
 @pytest.fixture
 def iris():
     X, y = load_iris(return_X_y=True)
-    return Rows(X, y, None)
+    return LabelTask(X, y)
 
 
 def test_a_split_has_every_row_once_and_three_tenths_of_each_class_held_out(rng):
     y = rng.permutation(np.repeat(["a", "b", "c"], [100, 50, 10]))
-    learned, others = split_rows(y, np.arange(160), RandomState(0))
+    learned, others = split_rows(y, 0)
     assert sorted([*learned, *others]) == list(range(160))
     assert [int((y[others] == name).sum()) for name in "abc"] == [30, 15, 3]
 
 
 def test_a_class_of_one_row_is_learned_from_and_one_of_two_is_in_both_parts():
     y = np.array(["a", "b", "b", *"cccc"])
-    learned, others = split_rows(y, np.arange(7), RandomState(0))
+    learned, others = split_rows(y, 0)
     assert set(y[learned]) == {"a", "b", "c"}
     assert set(y[others]) == {"b", "c"}
 
 
-def test_thinned_rows_keep_the_shares_of_the_classes_and_small_classes(rng):
-    y = rng.permutation(np.repeat([0, 1, 2], [900, 95, 5]))
-    some = thin_rows(y, np.arange(1000), 100, RandomState(0))
-    assert len(set(some)) == len(some)
-    assert list(np.bincount(y[some])) == [90, 10, 2]
-    assert_array_equal(thin_rows(y, np.arange(1000), 1000, RandomState(0)), np.arange(1000))
+@pytest.mark.parametrize("n_each", [2, 3])
+def test_of_many_small_classes_each_is_in_both_parts(n_each):
+    y = np.repeat(np.arange(30), n_each)
+    for part in split_rows(y, 0):
+        assert set(y[part]) == set(range(30))
 
 
 def test_no_more_rows_are_looked_at_than_said(iris, monkeypatch):
     monkeypatch.setattr(held_out, "MOST_ROWS", 60)
-    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    data = hold_out(searched("svc", iris.X, iris.y), iris, 0)
     assert len(data.learned_rows) + len(data.rows) == 60
+
+
+def test_of_many_rows_those_looked_at_have_the_shares_of_the_classes_and_small_classes(iris, monkeypatch):
+    monkeypatch.setattr(held_out, "MOST_ROWS", 60)
+    y = np.repeat([0, 1, 2], [100, 45, 5])
+    data = hold_out(searched("svc", iris.X, y), LabelTask(iris.X, y), 0)
+    shares = np.bincount(y[np.concatenate([data.learned_rows, data.rows])])
+    assert list(shares) == [40, 18, 2]
+    assert set(data.y) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_model_and_its_kernel_are_learned_from_the_other_rows_alone(iris, name):
     search = searched(name, iris.X, iris.y)
-    data = hold_out(search, iris, RandomState(0))
+    data = hold_out(search, iris, 0)
     assert not set(data.rows) & set(data.learned_rows)
     assert_array_equal(data.X, iris.X[data.rows])
     assert_array_equal(data.y_learned, iris.y[data.learned_rows])
     X = iris.X.copy()
     X[data.rows] += 100.0  # what was held out may be anything
-    again = hold_out(search, Rows(X, iris.y, None), RandomState(0))
+    again = hold_out(search, LabelTask(X, iris.y), 0)
     assert_array_equal(again.model.decision_function(iris.X), data.model.decision_function(iris.X))
     if name in ("svc", "boosted"):
         assert_array_equal(again.after(iris.X), data.after(iris.X))
@@ -80,14 +89,14 @@ def test_the_model_and_its_kernel_are_learned_from_the_other_rows_alone(iris, na
 
 
 def test_the_kernel_before_has_the_usual_width(iris):
-    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    data = hold_out(searched("svc", iris.X, iris.y), iris, 0)
     Z = data.model[0].transform(data.X)
     assert_allclose(data.before(data.X), rbf_kernel(Z, gamma=1 / 4))  # gamma="scale" on standardised columns
 
 
 @pytest.mark.parametrize(("name", "kind"), [("stump", Stump), ("perceptron", Perceptron)])
 def test_distance_kernels_are_shown_positive_semi_definite(iris, name, kind):
-    data = hold_out(searched(name, iris.X, iris.y), iris, RandomState(0))
+    data = hold_out(searched(name, iris.X, iris.y), iris, 0)
     assert isinstance(data.after, Rescaled)
     assert isinstance(data.after.base, kind)
     values = np.linalg.eigvalsh(data.after(data.X))
@@ -96,14 +105,14 @@ def test_distance_kernels_are_shown_positive_semi_definite(iris, name, kind):
 
 def test_unlabelled_rows_take_part_as_they_did_in_the_search(iris):
     more = iris.X + 50.0
-    data = hold_out(searched("svc", iris.X, iris.y), Rows(iris.X, iris.y, more), RandomState(0))
+    data = hold_out(searched("svc", iris.X, iris.y), LabelTask(iris.X, iris.y, more), 0)
     assert_allclose(data.model[0].mean_, np.vstack([iris.X[data.learned_rows], more]).mean(axis=0))
 
 
 def test_rows_without_a_second_of_their_class_cannot_be_held_out(iris):
     search = searched("svc", iris.X, iris.y)
-    with pytest.raises(ValueError, match="single row"):
-        hold_out(search, Rows(iris.X[:4], np.arange(4), None), RandomState(0))
+    with pytest.raises(ValueError, match="single sample"):
+        hold_out(search, LabelTask(iris.X[:4], np.arange(4)), 0)
 
 
 @pytest.mark.parametrize("kernel", [RBF(), Stump(3.0)])
@@ -125,7 +134,7 @@ def test_nearest_rows_of_a_kernel_that_is_not_constant_on_its_diagonal_take_leng
 
 
 def test_a_kernel_that_is_the_ideal_one_gets_full_marks(iris):
-    data = hold_out(searched("svc", iris.X, iris.y), iris, RandomState(0))
+    data = hold_out(searched("svc", iris.X, iris.y), iris, 0)
     codes = np.eye(3)
     coded = data._replace(X=codes[data.y], X_learned=codes[data.y_learned])
     assert_allclose(measure(RBF(1e-3), coded), 1.0)
@@ -135,12 +144,12 @@ def test_a_kernel_that_is_the_ideal_one_gets_full_marks(iris):
 def test_no_more_neighbours_count_than_the_smallest_class_that_is_looked_at_has(iris, n_first, expected):
     """Of 2, 3, 6, 9 rows of a class 1, 2, 4, 6 are learned from; of a single one none is looked at."""
     some = np.concatenate([np.flatnonzero(iris.y == 0)[:n_first], np.flatnonzero(iris.y > 0)])
-    rows = iris._replace(X=iris.X[some], y=iris.y[some])
-    assert count_neighbours(hold_out(searched("svc", iris.X, iris.y), rows, RandomState(0))) == expected
+    rows = replace(iris, X=iris.X[some], y=iris.y[some])
+    assert count_neighbours(hold_out(searched("svc", iris.X, iris.y), rows, 0)) == expected
 
 
 def test_the_figures_are_what_they_are_called(iris):
-    data = hold_out(searched("boosted", iris.X, iris.y), iris, RandomState(0))
+    data = hold_out(searched("boosted", iris.X, iris.y), iris, 0)
     K, Y = data.after(data.X), (data.y[:, None] == data.y).astype(float)
     n = len(K)
     H = np.eye(n) - 1.0 / n

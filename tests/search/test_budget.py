@@ -10,10 +10,8 @@ from sklearn.callback import ProgressBar
 
 from mercer import KernelSearchCV, StumpSVC
 from mercer.search import Candidate, schedule
-from mercer.search.clock import Clock
-from mercer.search.folds import make_folds
-from mercer.search.label_task import Rows
-from mercer.search.race import LabelRace
+from mercer.search.label_task import LabelRace, LabelTask
+from mercer.search.schedule import Clock, Schedule
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from stand_ins import Stop
 
@@ -105,15 +103,19 @@ def test_when_the_time_runs_out_within_a_fold_the_best_so_far_wins_and_not_the_c
     assert search.best_name_ == "good"
 
 
+def pilot(race, rows, fold):
+    return Schedule(race, Clock(0.0, 1e6), None, bool).pilot(rows, fold)
+
+
 def test_the_time_of_a_fold_is_foretold_from_few_rows_and_how_it_grows(journal, rng):
     n = 2500
-    rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
+    rows = LabelTask(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
     candidates = [
         Candidate(str(power), Sign(str(power), seconds=1e-6, power=power), {"C": [1.0, 2.0]}, growth=power)
         for power in (0.0, 1.0, 2.5)
     ]
-    folds = make_folds(rows.y, 5, 0)
-    found = schedule.pilot(LabelRace(candidates, n), rows, folds[0], Clock(0.0, 1e6))
+    folds = rows.split(5, 0)
+    found = pilot(LabelRace(candidates, n, 0), rows, folds[0])
     for i, power in enumerate((0.0, 1.0, 2.5)):
         assert_allclose(found[i], 2 * 1e-6 * 2000**power, rtol=1e-9)
     assert max(len(X) for _, X, _ in journal.fits) == schedule.PILOT_ROWS
@@ -132,10 +134,10 @@ def test_what_a_fold_took_counts_more_than_what_was_foretold(journal):
 
 @pytest.mark.parametrize("n", [60, 500, 799])
 def test_where_there_are_not_many_rows_all_are_tried_and_nothing_is_added(journal, rng, n):
-    rows = Rows(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
-    race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n)
+    rows = LabelTask(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
+    race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n, 0)
     train, test = np.arange(n - 10), np.arange(n - 10, n)
-    found = schedule.pilot(race, rows, (train, test), Clock(0.0, 1e6))
+    found = pilot(race, rows, (train, test))
     assert_allclose(found[0], 1e-6 * (n - 10) ** 2.0)
 
 
@@ -217,7 +219,7 @@ def test_a_last_fit_that_is_interrupted_or_too_large_is_made_again_with_fewer_ro
     model = Sign("one", error=error, error_above=2000)
     search = KernelSearchCV({"one": model}, max_rows=1500, cv=2, random_state=0)
     if isinstance(error, MemoryError):
-        with pytest.warns(UserWarning, match="one is fitted to fewer rows, for it needs 2 TB"):
+        with pytest.warns(UserWarning, match="one is fitted to fewer samples: it needs 2 TB"):
             search.fit(X, y)
         assert search.stopped_ is None
     else:

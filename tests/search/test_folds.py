@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.search.folds import make_folds, thin_by_class
+from mercer.search.label_task import LabelTask, draw_by_class
+
+
+def make_folds(y, n_folds, seed):
+    return LabelTask(np.zeros((len(y), 1)), y).split(n_folds, seed)
 
 
 @pytest.mark.parametrize(("counts", "n_folds"), [([20, 20], 5), ([30, 7, 13], 3), ([40, 3], 5), ([9, 2], 5)])
@@ -44,7 +48,7 @@ def test_the_seed_decides_the_folds():
 def test_thinned_rows_keep_the_shares_of_the_classes_to_a_row(n):
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat(["a", "b", "c", "rare"], [500, 300, 199, 1]))
-    some = thin_by_class(y, n, seed=0)
+    some = draw_by_class(y, n, seed=0)
     assert len(set(some)) == n
     for label, share in [("a", 0.5), ("b", 0.3), ("c", 0.199)]:
         assert abs(np.sum(y[some] == label) - n * share) <= 1.5
@@ -53,8 +57,8 @@ def test_thinned_rows_keep_the_shares_of_the_classes_to_a_row(n):
 
 def test_thinned_rows_are_drawn_at_random_by_the_seed():
     y = np.zeros(1000)
-    chosen = np.array([np.isin(np.arange(1000), thin_by_class(y, 300, seed)) for seed in range(100)])
-    assert_array_equal(chosen[0], np.isin(np.arange(1000), thin_by_class(y, 300, 0)))
+    chosen = np.array([np.isin(np.arange(1000), draw_by_class(y, 300, seed)) for seed in range(100)])
+    assert_array_equal(chosen[0], np.isin(np.arange(1000), draw_by_class(y, 300, 0)))
     # each row comes in with probability 0.3, whatever its place
     halves = chosen[:, :500].sum(axis=1)
     assert abs(halves.mean() - 150) < 4 * np.sqrt(1000 * 0.3 * 0.7 / 4 / 100)
@@ -63,4 +67,4 @@ def test_thinned_rows_are_drawn_at_random_by_the_seed():
 
 def test_more_classes_than_rows_asked_for_keep_a_row_each():
     y = np.repeat(np.arange(30), 3)
-    assert_array_equal(np.sort(y[thin_by_class(y, 10, seed=0)]), np.arange(30))
+    assert_array_equal(np.sort(y[draw_by_class(y, 10, seed=0)]), np.arange(30))

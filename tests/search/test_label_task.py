@@ -1,6 +1,7 @@
 """A candidate on a fold: what it is shown, what it shares among settings, and what it predicts."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +16,12 @@ from sklearn.svm import SVC
 
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
 from mercer.search import Candidate
-from mercer.search.folds import make_folds
-from mercer.search.label_task import Rows, refit
+from mercer.search.label_task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_moons(60, noise=0.3, random_state=0)
 TRAIN, TEST = np.arange(40), np.arange(40, 60)
-ROWS = Rows(X * [1.0, 50.0] + [3.0, -20.0], Y, None)
+ROWS = LabelTask(X * [1.0, 50.0] + [3.0, -20.0], Y, None)
 
 
 class CountingLearner(BaseEstimator):
@@ -35,7 +35,7 @@ class CountingLearner(BaseEstimator):
         self.C = C
 
     @property
-    def svm_price(self):
+    def svm_C(self):
         return self.C
 
     def fit(self, X, y=None, *, pairs=None, unlabelled=None):
@@ -70,7 +70,7 @@ def test_all_candidates_see_the_same_folds_scaled_by_their_training_part_alone(u
     more = None if unlabelled is None else np.column_stack([unlabelled, unlabelled[:, :1]])
     some = {name: Sign(name) for name in "ab"}
     search = KernelSearchCV(some, cv=3, random_state=5).fit(X, y, unlabelled=more)
-    folds = make_folds(y, 3, int(np.random.RandomState(5).randint(2**31 - 1)))
+    folds = LabelTask(X, y).split(3, int(np.random.RandomState(5).randint(2**31 - 1)))
     for name in "ab":
         fits = [(X, y) for who, X, y in journal.fits if who == name]
         tests = [X for who, X in journal.predictions if who == name]
@@ -138,7 +138,7 @@ def test_the_time_to_learn_a_shared_kernel_counts_for_each_setting_and_once_for_
 
 def test_learners_get_the_unlabelled_rows_scaled_and_other_classifiers_do_not(rng):
     unlabelled = rng.normal(size=(15, 2)) * 9.0
-    rows = ROWS._replace(unlabelled=unlabelled)
+    rows = replace(ROWS, unlabelled=unlabelled)
     scaler = StandardScaler().fit(np.vstack([ROWS.X[TRAIN], unlabelled]))
     for grid in ({"C": [1.0]}, {}):
         CountingLearner.unlabelled = None
@@ -151,18 +151,26 @@ def test_learners_get_the_unlabelled_rows_scaled_and_other_classifiers_do_not(rn
 
 def test_a_refit_is_the_same_pipeline_on_all_rows():
     for model in (SVC(), KernelSVC(Superkernel())):
-        scaler, fitted = refit(Candidate("svc", model, {}), {"C": 3.0}, ROWS)
+        scaler, fitted, _ = ROWS.fit(Candidate("svc", model, {}), {"C": 3.0})
         expected = make_pipeline(StandardScaler(), clone(model).set_params(C=3.0)).fit(ROWS.X, Y)
         assert_allclose(
             fitted.decision_function(scaler.transform(ROWS.X)), expected.decision_function(ROWS.X), rtol=1e-10
         )
 
 
-@pytest.mark.parametrize("error", [ValueError("odd rows"), ZeroDivisionError("no"), MemoryError("2 TB")])
-def test_a_failure_is_an_outcome_with_its_reason(error):
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("odd rows"), "odd rows"),
+        (MemoryError("2 TB"), "2 TB"),
+        (MemoryError(), "MemoryError"),
+        (KeyError("gamma"), "KeyError: 'gamma'"),
+    ],
+)
+def test_a_failure_is_an_outcome_with_its_reason(error, reason):
     start_journal()
     outcome = ROWS.evaluate(Candidate("bad", Sign(error=error), {}), [{}], TRAIN, TEST)
-    assert outcome.failures[0] == f"{type(error).__name__}: {error}"
+    assert outcome.failures[0] == reason
 
 
 def test_warnings_of_settings_are_not_shown():

@@ -6,8 +6,8 @@ from numpy.random import RandomState
 from numpy.testing import assert_array_equal
 
 from mercer import KernelBoost, KernelSearchCV, Pairs
-from mercer.search import pair_folds
-from mercer.search.pair_folds import ENOUGH, split_pairs
+from mercer.search import pair_task
+from mercer.search.pair_task import ENOUGH, split_pairs
 
 
 def as_set(pairs):
@@ -67,7 +67,7 @@ def test_with_many_pairs_they_are_of_other_rows():
 def test_with_few_pairs_they_are_of_the_same_rows_but_never_implied(seed):
     n = 30
     pairs = pairs_of(np.arange(n) % 3, 30, 30, seed)
-    folds = pair_folds._of_the_same_rows(pairs, pairs, n, 4, RandomState(seed))
+    folds = pair_task._of_the_same_rows(pairs, pairs, n, 4, RandomState(seed))
     folds = [fold for fold in folds if not fold[0].are_of_two_groups()]
     n_implied = 0
     for learned, test in folds:
@@ -137,7 +137,7 @@ def test_the_seed_decides():
 def test_of_two_classes_nothing_is_judged_that_pairs_of_whatever_kind_connect(rng):
     y = rng.permutation(np.arange(40) % 2)
     pairs = pairs_of(y, 30, 30)
-    for learned, test in pair_folds._of_the_same_rows(pairs, pairs, 40, 4, np.random.RandomState(0)):
+    for learned, test in pair_task._of_the_same_rows(pairs, pairs, 40, 4, np.random.RandomState(0)):
         reached = {row: {row} for row in range(40)}
         for a, b in np.vstack(learned):
             merged = reached[a] | reached[b]

@@ -8,9 +8,9 @@ from sklearn.svm import SVC
 from mercer import KernelSearchCV, StumpSVC
 from mercer.search import Candidate
 from mercer.search.bootstrap import draw_rows
-from mercer.search.leaderboard import as_table, honest_error, rank
-from mercer.search.race import LabelRace
-from mercer.search.task import Outcome
+from mercer.search.label_task import LabelRace
+from mercer.search.race import Fate, Outcome
+from mercer.search.result import DROPPED, FAILED, OUT_OF_TIME
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from search.test_bootstrap import slow_choice, slow_judgement
 
@@ -33,21 +33,23 @@ def run(race, candidate, half, *rates, seconds=1.0):
     race.record(candidate, entries, HALVES[half], Outcome(wrong, times, times / 10, seconds, {}))
 
 
-def make_race(*n_settings):
+def make_race(*n_settings, reference=None, seed=0):
     """Return a race of candidates called a, b, … with so many settings."""
     names = "abcdef"
-    return LabelRace(
-        [Candidate(names[i], SVC(), {"C": list(range(1, n + 1))}) for i, n in enumerate(n_settings)], N
+    race = LabelRace(
+        [Candidate(names[i], SVC(), {"C": list(range(1, n + 1))}) for i, n in enumerate(n_settings)], N, seed
     )
+    race.reference = reference
+    return race
 
 
 def test_settings_far_behind_are_dropped_and_others_stay():
     race = make_race(2, 2)
     run(race, 0, 0, 0.1, 0.9)
     run(race, 1, 0, 0.16, 0.7)
-    race.drop_hopeless(None)
+    race.drop_hopeless()
     assert_array_equal(race.alive, [True, False, True, False])
-    assert race.reason == {}  # of either, a setting goes on
+    assert race.fates == {}  # of either, a setting goes on
     assert_array_equal(race.finalists(), [0, 2])
 
 
@@ -59,7 +61,7 @@ def test_dropped_is_who_is_three_standard_errors_and_a_row_behind(n_more):
     wrong[10 : 15 + n_more, 1] = 1.0
     for i in range(2):
         race.record(i, race.of(i), HALVES[0], Outcome(wrong[:, [i]], np.ones(1), np.ones(1), 1.0, {}))
-    race.drop_hopeless(None)
+    race.drop_hopeless()
     difference = wrong[:, 1] - wrong[:, 0]
     behind = difference.sum() > 3.0 * np.sqrt(np.sum(difference**2)) + 1.0
     assert race.alive[1] == (not behind)
@@ -70,7 +72,8 @@ def test_the_best_setting_of_the_reference_stays_however_bad_it_is():
     race = make_race(1, 2)
     run(race, 0, 0, 0.0)
     run(race, 1, 0, 0.9, 0.8)
-    race.drop_hopeless(1)
+    race.reference = 1
+    race.drop_hopeless()
     assert_array_equal(race.alive, [True, False, True])
 
 
@@ -78,9 +81,9 @@ def test_a_candidate_without_settings_left_says_so():
     race = make_race(1, 2)
     run(race, 0, 0, 0.0)
     run(race, 1, 0, 0.9, 0.8)
-    race.drop_hopeless(None)
+    race.drop_hopeless()
     assert_array_equal(race.alive, [True, False, False])
-    assert race.reason == {1: "far behind the best: dropped"}
+    assert race.fates == {1: Fate(DROPPED, "dropped: far behind the best")}
 
 
 def test_the_winner_is_never_dropped_and_is_the_best_of_those_that_ran_to_the_end(rng):
@@ -93,7 +96,7 @@ def test_the_winner_is_never_dropped_and_is_the_best_of_those_that_ran_to_the_en
                 times = np.ones(len(entries))
                 outcome = Outcome(wrong[np.ix_(half, entries)], times, times, 1.0, {})
                 race.record(i, entries, half, outcome)
-            race.drop_hopeless(None)
+            race.drop_hopeless()
         assert race.alive[race.winner()]
         finalists = race.finalists()
         assert (
@@ -118,11 +121,11 @@ def test_who_had_no_time_for_the_last_fold_may_win_and_is_compared_on_the_rows_o
     run(race, 0, 0, 0.3)  # the cheap one comes first, and is the only one that runs twice
     run(race, 1, 0, 0.1)
     run(race, 0, 1, 0.0)
-    race.withdraw(1, "no time")
+    race.withdraw(1, Fate(OUT_OF_TIME, "no time"))
     assert_array_equal(race.finalists(), [0, 1])
     assert race.winner() == 1
     assert_allclose(race.errors(race.finalists()), [0.3, 0.1])
-    error, noise = honest_error(race, seed=0)
+    _, error, noise, *_ = race.measure_selection()
     wrong = race.wrong[HALVES[0]]
     assert_allclose(error, slow_judgement(wrong, draw_rows(50, 0).counts, race.rule)[0])
     assert_allclose(noise, np.sqrt(error * (1 - error) / 50))
@@ -136,41 +139,41 @@ def test_who_ran_on_less_than_half_of_the_rows_may_not_win():
         race.record(0, race.of(0), quarter, Outcome(np.full((25, 1), k % 2), one, one, 1.0, {}))
         if k == 0:
             race.record(1, race.of(1), quarter, Outcome(np.zeros((25, 1)), one, one, 1.0, {}))
-            race.withdraw(1, "no time")
+            race.withdraw(1, Fate(OUT_OF_TIME, "no time"))
     assert_array_equal(race.finalists(), [0])
 
 
 def test_of_a_candidate_that_fails_with_some_settings_the_others_go_on():
     race = make_race(2, 1)
     values = np.column_stack([np.full(50, np.nan), errors_at(0.1)])
-    race.record(0, race.of(0), HALVES[0], Outcome(values, np.ones(2), np.ones(2), 2.0, {0: "ValueError: no"}))
+    race.record(0, race.of(0), HALVES[0], Outcome(values, np.ones(2), np.ones(2), 2.0, {0: "no"}))
     run(race, 1, 0, 0.3)
     assert_array_equal(race.alive, [False, True, True])
     assert_array_equal(race.finalists(), [1, 2])
     assert race.winner() == 1
-    assert race.reason == {0: "of some settings, ValueError: no"}
+    assert race.fates == {0: Fate(FAILED, "some settings failed: no")}
 
 
 def test_who_fails_is_out_whatever_it_did_before():
     race = make_race(1, 1)
     run(race, 0, 0, 0.3)
     run(race, 1, 0, 0.1)
-    nothing = Outcome(np.full((50, 1), np.nan), np.zeros(1), np.zeros(1), 0.0, {0: "ValueError: no"})
+    nothing = Outcome(np.full((50, 1), np.nan), np.zeros(1), np.zeros(1), 0.0, {0: "no"})
     race.record(1, race.of(1), HALVES[1], nothing)
     assert race.winner() == 0
-    assert race.reason == {1: "ValueError: no"}
-    line = rank(race, None, 0)[0]
-    assert (line["candidate"], line["folds"], line["note"]) == ("b", 1, "ValueError: no")
+    assert race.fates == {1: Fate(FAILED, "no")}
+    line = race.result().candidates[0]
+    assert (line.name, line.measure.n_folds, line.status, line.note) == ("b", 1, FAILED, "no")
 
 
 def test_the_table_is_sorted_and_says_how_far_each_is_from_the_reference_on_the_same_rows():
-    race = make_race(2, 1, 2, 1)
+    race = make_race(2, 1, 2, 1, reference=0, seed=7)
     for half in range(2):
         run(race, 0, half, 0.3, 0.34, seconds=2.0)
         run(race, 1, half, 0.5)
         run(race, 2, half, 0.2, 0.22, seconds=4.0)
-    race.withdraw(3, "too slow")
-    table = as_table(rank(race, 0, seed=7))
+    race.withdraw(3, Fate(OUT_OF_TIME, "too slow"))
+    table = race.result().as_table()
     assert list(table.index) == ["c", "a", "b", "d"]
     counts = draw_rows(N, 7).counts
     for name, entries in [("a", [0, 1]), ("b", [2]), ("c", [3, 4])]:
@@ -205,7 +208,8 @@ def test_equal_predictions_differ_by_nothing_with_an_interval_around_it():
     for i in range(2):
         for half in HALVES:
             race.record(i, race.of(i), half, Outcome(wrong, np.ones(1), np.ones(1), 1.0, {}))
-    line = as_table(rank(race, 0, 0)).loc["b"]
+    race.reference = 0
+    line = race.result().as_table().loc["b"]
     assert line["difference"] == 0
     assert line["low"] < 0 < line["high"]
 
@@ -219,7 +223,7 @@ def test_in_a_search_the_hopeless_are_dropped_after_a_fold_and_the_reference_is_
     assert [journal.names().count(name) for name in some] == [6, 5, 1]
     table = search.leaderboard_
     assert list(table["folds"]) == [5, 1, 5]
-    assert list(table["note"]) == ["", "far behind the best: dropped", ""]
+    assert list(table["note"]) == ["", "dropped: far behind the best", ""]
     assert_allclose(table.loc["good", "difference"], -0.9, atol=0.02)
     assert table.loc["good", "high"] < 0
 

@@ -20,8 +20,7 @@ from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, Stum
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
-from mercer.search.folds import make_folds
-from mercer.search.label_task import Rows
+from mercer.search.label_task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 MOONS = make_moons(80, noise=0.25, random_state=0)
@@ -39,9 +38,8 @@ def search_among(candidates=THREE, **options):
 
 def results(search):
     """What a search found, without the times and the order of equals."""
-    lines = sorted(search.ranking_, key=lambda line: line["candidate"])
-    kept = ("candidate", "error", "std_error", "difference", "low", "high", "folds", "settings", "note")
-    figures = [[line[name] for name in kept] for line in lines]
+    lines = sorted(search.result_.candidates)
+    figures = [[part for k, part in enumerate(line) if k not in (4, 5)] for line in lines]
     return repr((figures, search.best_name_, search.best_settings_, search.error_, search.std_error_))
 
 
@@ -90,15 +88,15 @@ def test_parameters_that_cannot_be_are_refused(options, error, message):
 
 def test_rows_and_labels_that_cannot_be_are_refused(rng):
     X, y = MOONS
-    with pytest.raises(ValueError, match="y holds one class: 1"):
+    with pytest.raises(ValueError, match="y holds one: 1"):
         search_among().fit(X, np.ones(80, dtype=int))
-    with pytest.raises(ValueError, match="unlabelled has 3 columns, X has 2"):
+    with pytest.raises(ValueError, match="unlabelled has 3 features, X has 2"):
         search_among().fit(X, y, unlabelled=rng.normal(size=(5, 3)))
     with pytest.raises(ValueError, match="not both"):
         search_among().fit(X, y, pairs=mercer.Pairs([(0, 1)]))
     with pytest.raises(ValueError, match="requires y"):
         search_among().fit(X)
-    with pytest.raises(ValueError, match="too few to hold some back"):
+    with pytest.raises(ValueError, match="too few to hold some out"):
         search_among(budget=9.0).fit(X[:2], [0, 1])
     with pytest.raises(ValueError, match="continuous"):
         search_among().fit(X, rng.normal(size=80))
@@ -115,12 +113,12 @@ def test_a_candidate_that_fails_is_noted_and_the_others_go_on():
     assert search.best_name_ == "good"
     table = search.leaderboard_
     assert list(table.loc[["bad", "late", "good"], "note"]) == [
-        "ValueError: odd rows",
-        "ValueError: only twice",
+        "odd rows",
+        "only twice",
         "",
     ]
     assert list(table.loc[["bad", "late", "good"], "folds"]) == [0, 2, 4]
-    with pytest.raises(ValueError, match=r"no candidate could be fitted.*\(bad: ValueError: odd rows\)"):
+    with pytest.raises(ValueError, match=r"no candidate could be fitted.*\(bad: odd rows\)"):
         search_among({"bad": some["bad"]}).fit(*two_blobs())
 
 
@@ -277,10 +275,8 @@ def test_a_cluster_of_dask_finds_the_same():
 
 def test_some_of_the_defaults_are_taken_by_their_names_in_that_order():
     search = KernelSearchCV(["stump", "linear"], cv=2, random_state=0).fit(*MOONS)
-    assert [line["candidate"] for line in sorted(search.ranking_, key=lambda line: line["candidate"])] == [
-        "linear",
-        "stump",
-    ]
+    assert search.result_.listed == ("stump", "linear")
+    assert sorted(search.result_.names()) == ["linear", "stump"]
     assert search.best_name_ == "stump"
     for wrong in (["stump", "forest"], []):
         with pytest.raises(ValueError, match="there are perceptron, superkernel, RBF-SVM"):
@@ -297,8 +293,8 @@ def test_the_best_kernel_is_positive_definite_on_the_rows(model):
 
 def test_rows_without_labels_are_fewer_where_time_is_short(rng):
     X, y = MOONS
-    rows = Rows(X, y, rng.normal(size=(5000, 2)))
-    folds = make_folds(y, 4, 0)
+    rows = LabelTask(X, y, rng.normal(size=(5000, 2)))
+    folds = rows.split(4, 0)
     sample = rows.sample(*folds[0], 400)
     assert 300 <= sample.task.n_unlabelled <= 400
     assert_allclose(sample.times, (60 + 5000) / (60 + sample.task.n_unlabelled))
@@ -309,6 +305,6 @@ def test_rows_without_labels_are_fewer_where_time_is_short(rng):
     assert rows.thin(folds, 0.01)[0].n_unlabelled == 1000
     part = rows.part(0.25, 0)
     assert (len(part.X), part.n_unlabelled) == (80, 1250)  # of few rows all
-    part = rows.part(0.25, 0, least=0)
-    assert (len(part.X), part.n_unlabelled) == (20, 1250)
+    fewer = rows.at_most(20, 0)
+    assert (len(fewer.X), fewer.n_unlabelled) == (20, 5000)
     assert rows.part(1.0, 0) is rows

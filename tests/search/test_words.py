@@ -1,60 +1,155 @@
-"""The words on why the winner won agree with the rule that chose it."""
+"""The words on a search's result agree with the rule that selected the winner, and with the numbers."""
 
 import numpy as np
 import pytest
 
-from mercer import KernelSVC, StumpSVC
-from mercer.search import KernelSearchCV, default_candidates
-from mercer.search.pair_task import pair_candidates
+from mercer.search.label_task import ERROR
+from mercer.search.pair_task import AUC
+from mercer.search.result import CandidateResult, Difference, Measure, SearchResult, rank_candidates
 from mercer.search.selection_rule import Rule, choose
-from mercer.search.words import explain_winner, listed_candidates
+from mercer.search.words import (
+    compare_with_reference,
+    describe_difference,
+    describe_measure,
+    describe_rule,
+    describe_settings,
+    expected_on_new_samples,
+    explain_selection,
+    signed,
+)
 
 
-def line(name, error, folds=5):
-    return {"candidate": name, "error": error, "folds": folds}
+def scored(name, value, folds=5, metric=ERROR, difference=()):
+    return CandidateResult(name, {}, Measure(metric, value, n_folds=folds), Difference(*difference))
 
 
-def test_the_winner_that_stands_first_needs_no_words():
-    assert explain_winner("a", [line("a", 0.1), line("b", 0.2)], ["b", "a"]) == ""
+def result_of(*candidates, winner="a", listed=("b", "a"), reference=None):
+    metric = candidates[0].measure.metric
+    return SearchResult(metric, rank_candidates(candidates), listed, reference, winner)
 
 
-def test_one_that_is_listed_first_is_taken_if_it_cannot_be_told_apart():
-    """As the rule has it: two errors more on eight rows that differ are within one standard error."""
+def test_a_winner_that_ranks_first_needs_no_words():
+    assert explain_selection(result_of(scored("a", 0.1), scored("b", 0.2))) == ""
+
+
+def test_one_that_is_listed_first_is_selected_within_one_standard_error():
+    """As the rule has it: two errors more on eight samples that differ are within one standard error."""
     wrong = np.zeros((100, 2))
     wrong[:5, 0], wrong[5:8, 1] = 1.0, 1.0
-    names = ["perceptron", "stump"]
+    names = ("perceptron", "stump")
     chosen = names[choose(wrong, Rule(np.arange(2), np.eye(2)), np.ones((1, 100)))[0]]
-    said = explain_winner(chosen, [line("stump", 0.03), line("perceptron", 0.05)], names)
-    assert said == (
-        "perceptron is taken although stump has the least error: the two cannot be told apart, and "
-        "perceptron comes first in the list."
+    result = result_of(scored("stump", 0.03), scored("perceptron", 0.05), winner=chosen, listed=names)
+    assert explain_selection(result) == (
+        "perceptron was selected although stump has the lowest error: they are within one standard error, "
+        "and perceptron comes first in the list."
     )
+    assert describe_rule(result).endswith("The list: perceptron, stump.")
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("candidates", "words"),
     [
-        ([line("b", 0.1), line("a", 0.2)], "with those that are chosen, b is worse than the best"),
-        ([line("b", 0.1, folds=2), line("a", 0.2)], "b was judged on too few rows"),
-        ([line("b", 0.1, folds=3), line("a", 0.2)], "b is worse than the best"),  # half of five is enough
-        (
-            [{"candidate": "b", "auc": 0.9, "folds": 5}, {"candidate": "a", "auc": 0.8, "folds": 4}],
-            "largest AUC",
-        ),
+        ([scored("b", 0.1), scored("a", 0.2)], "b is more than one standard error worse than the best"),
+        ([scored("b", 0.1, folds=2), scored("a", 0.2)], "b was scored on too few folds"),
+        ([scored("b", 0.1, folds=3), scored("a", 0.2)], "more than one standard error"),  # half is enough
+        ([scored("b", 0.9, metric=AUC), scored("a", 0.8, folds=4, metric=AUC)], "the highest AUC"),
     ],
 )
-def test_other_reasons_have_other_words(lines, words):
-    said = explain_winner("a", lines, ["b", "a"])
+def test_other_reasons_have_other_words(candidates, words):
+    said = explain_selection(result_of(*candidates))
     assert words in said
     assert "comes first in the list" not in said
 
 
-def test_the_list_is_that_of_the_search():
-    given = KernelSearchCV({"stump": StumpSVC(), "linear": KernelSVC()})
-    assert listed_candidates(given, unlabelled=False) == ["stump", "linear"]
-    search = KernelSearchCV()
-    for unlabelled in (False, True):
-        expected = [one.name for one in default_candidates(1, 1, 0, unlabelled=unlabelled)]
-        assert listed_candidates(search, unlabelled=unlabelled) == expected
-    search.auc_ = 0.9
-    assert listed_candidates(search, unlabelled=False) == [one.name for one in pair_candidates(0)]
+@pytest.mark.parametrize(
+    ("metric", "difference", "words"),
+    [
+        (
+            ERROR,
+            (-0.02, -0.03, -0.01),
+            "Significantly better than a tuned RBF-SVM (95 % interval −3.0 to −1.0",
+        ),
+        (ERROR, (0.02, 0.01, 0.03), "Significantly worse than a tuned RBF-SVM"),
+        (
+            ERROR,
+            (0.0, -0.01, 0.01),
+            "Not significantly different from a tuned RBF-SVM (95 % interval −1.0 to +1.0",
+        ),
+        (
+            AUC,
+            (0.02, 0.01, 0.03),
+            "Significantly better than the plain distance (95 % interval +0.010 to +0.030",
+        ),
+        (AUC, (-0.02, -0.03, -0.01), "Significantly worse than the plain distance"),
+    ],
+)
+def test_the_verdict_follows_the_interval_and_the_direction_of_the_metric(metric, difference, words):
+    reference = "RBF-SVM" if metric is ERROR else "plain"
+    ours = scored("a", 0.5, metric=metric, difference=difference)
+    result = result_of(ours, scored(reference, 0.5, metric=metric), reference=reference)
+    assert compare_with_reference(result).startswith(words)
+
+
+def test_the_reference_itself_is_compared_with_nothing():
+    result = result_of(scored("RBF-SVM", 0.1), scored("b", 0.2), winner="RBF-SVM", reference="RBF-SVM")
+    assert compare_with_reference(result) == (
+        "No other candidate is significantly better than a tuned RBF-SVM: use that."
+    )
+    alone = result_of(
+        scored("RBF-SVM", 0.1), scored("b", 0.2, folds=2), winner="RBF-SVM", reference="RBF-SVM"
+    )
+    assert "No other candidate was compared" in compare_with_reference(alone)
+    assert compare_with_reference(result_of(scored("a", 0.1), scored("b", 0.2))) == ""
+
+
+@pytest.mark.parametrize(
+    ("folds", "compared"),
+    [
+        ((10, 10, 10), True),
+        ((10, 5), True),
+        ((10, 1, 5), True),
+        ((10, 4), False),
+        ((10, 4, 0), False),
+        ((10,), False),
+        ((0, 0), False),
+    ],
+)
+def test_that_nothing_is_better_takes_another_candidate_on_half_of_the_folds(folds, compared):
+    names = ("RBF-SVM", "stump", "linear")
+    candidates = [scored(name, 0.1, n) for name, n in zip(names, folds, strict=False)]
+    said = compare_with_reference(result_of(*candidates, winner="RBF-SVM", reference="RBF-SVM"))
+    assert ("No other candidate is significantly better" in said) is compared
+    assert ("No other candidate was compared" in said) is not compared
+
+
+def test_numbers_are_shown_in_the_unit_of_the_metric():
+    error = Measure(ERROR, 0.0256, 0.0071, n_folds=5)
+    assert describe_measure(error) == "2.6 ± 0.7 %"
+    assert describe_measure(Measure(AUC, 0.91234, 0.01)) == "0.912 ± 0.010"
+    assert describe_measure(Measure(AUC, 0.91234)) == "0.912"
+    assert describe_measure(Measure(ERROR)) == ""
+    assert describe_difference(Difference(-0.0123, -0.02, 0.0), ERROR) == "−1.2 [−2.0, 0.0]"
+    assert describe_difference(Difference(), ERROR) == ""
+    result = SearchResult(ERROR, (), (), measure=error)
+    assert expected_on_new_samples(result) == (
+        "Expected error on new samples: 2.6 ± 0.7 %, corrected for the selection among candidates."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.04, 1, "0.0"),
+        (-0.04, 1, "0.0"),
+        (0.06, 1, "+0.1"),
+        (-1.5, 2, "−1.50"),
+        (np.nan, 1, "–"),
+        (0, 0, "0"),
+    ],
+)
+def test_a_number_has_its_sign_unless_it_is_shown_as_zero(value, digits, text):
+    assert signed(value, digits) == text
+
+
+def test_settings_go_by_their_own_names():
+    assert describe_settings({"learner__penalty": np.float64(100.0), "C": 0.0625}) == "penalty=100, C=0.0625"

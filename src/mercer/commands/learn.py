@@ -19,24 +19,19 @@ from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.outputs import check_outputs
 from mercer.commands.progress import Watcher
-from mercer.commands.search_run import (
-    Learned,
-    Options,
-    candidates_by_name,
-    check_options,
-    facts,
-    learn_task,
-)
+from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, result_of
 from mercer.commands.warm_up import warm_up
 from mercer.persistence import save
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
 
 EXAMPLES = """For example:
 
 \b
-  mercer learn                                            breast cancer data, to see what it does
+  mercer learn                                            an example: breast cancer data
   mercer learn data.csv --target label --model out.mercer --report report.html
   mercer learn data.tsv --target label --unlabelled more.tsv --budget 300
-  mercer learn data.csv --pairs pairs.csv --id name       from similar and dissimilar rows alone
+  mercer learn data.csv --pairs pairs.csv --id name       from pairs of rows alone
   mercer learn data.csv --target label --candidates linear,stump --json
 
 \b
@@ -44,53 +39,48 @@ Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 
 so far is saved if there is one.
 """
 CANDIDATES_HELP = (
-    f"Compare only these kernels. With --target: {', '.join(candidates_by_name(from_pairs=False))}; "
-    f"with --pairs: {', '.join(candidates_by_name(from_pairs=True))}."
+    f"Compare only these kernels. With --target: {', '.join(LabelTask.candidate_names)}; "
+    f"with --pairs: {', '.join(PairTask.candidate_names)}."
 )
 
 
 def learn(
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="CSV, TSV or Parquet; without it, a set that comes along."),
+        typer.Argument(
+            metavar="[DATA]",
+            help="CSV, TSV or Parquet file. If omitted, scikit-learn's breast cancer data is used.",
+        ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that holds the classes.")
-    ] = None,
+    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of classes.")] = None,
     unlabelled: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="More rows, with the same columns, without classes.")
+        Path | None, typer.Option(metavar="FILE", help="More rows with the same columns, without classes.")
     ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Instead of classes: two columns of rows (numbered from 0), and 1 if similar, 0 if not.",
+            help="Instead of classes: two columns of row numbers (from 0) or ids, then 1 if similar, else 0.",
         ),
     ] = None,
     ids: Annotated[
         str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", help="A column that names the rows; nothing is learned from it."
-        ),
+        typer.Option("--id", metavar="COLUMN", help="Column of row names; it is not used as a feature."),
     ] = None,
-    drop: Annotated[str, typer.Option(metavar="A,B,…", help="Columns to leave out.")] = "",
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="How long to search.")] = 60.0,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model there.")] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to look at there (HTML).")
-    ] = None,
+    drop: Annotated[str, typer.Option(metavar="A,B,…", help="Columns to drop.")] = "",
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time budget.")] = 60.0,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model to FILE.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to FILE.")] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many processes; without it, all cores.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For all that is drawn at random.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: all cores.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
     """Find the kernel that a table needs, and say how good it is.
 
-    Numbers are taken as they are, categories one-hot, empty cells filled; the saved model does the same to
-    new tables. Rows without a class are used as unlabelled rows. The error that is printed is honest: the
-    choice of the kernel is included in it.
+    Numeric columns are used as they are, categories are one-hot encoded, missing values imputed; the saved
+    model does the same to new tables. Rows without a class are used as unlabelled samples. The error that is
+    printed is corrected for selection bias: it includes the choice of the kernel.
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop))
     options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed)
@@ -98,7 +88,7 @@ def learn(
     check_options(options, from_pairs=pairs is not None)
     check_outputs([model, report], [data, unlabelled, pairs])
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
-        raise WrongRequestError("--report needs a few more packages: pip install 'mercer[app]'.")
+        raise WrongRequestError("--report needs more packages: pip install 'mercer[app]'.")
     with _nothing_written():
         task = read_task(request)
         say(*data_sentences(facts(task)), file=sys.stderr)
@@ -112,7 +102,7 @@ def learn(
         "report": None if report is None else str(report),
     }
     _print(learned.about, files, as_json=as_json)
-    if learned.about["stopped"] == "interrupt":
+    if learned.search.stopped_ == "interrupt":
         raise typer.Exit(INTERRUPTED)
 
 
@@ -168,21 +158,22 @@ def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool
         return
     is_read_already = sys.stdout.isatty() and sys.stderr.isatty()  # it stands above the ranking
     say(*([] if is_read_already else data_sentences(about)))
-    say(leaderboard_table(about["leaderboard"], winner=about["winner"]), *legend(about))
-    say(*finding_sentences(about), *_file_sentences(about, files))
+    result = result_of(about)
+    say(leaderboard_table(result), *legend(about, result))
+    say(*finding_sentences(about, result), *_file_sentences(about, files))
 
 
 def _file_sentences(about: dict[str, Any], files: dict[str, str | None]) -> list[str]:
     """Say what was written, and what a user may do next."""
-    said = ["The model was not saved: --model FILE does that."]
+    said = ["The model was not saved: use --model FILE."]
     if files["model"] is not None:
         name = shlex.quote(files["model"])
         said = [f"The model is in {files['model']}."]
         if about["data"] != EMBEDDED:  # of which there is no file to name
             said += [f"Classes of new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
-            said += [f"Rows that are alike: mercer similar {name} DATA --query ROW"]
+            said += [f"Similar rows: mercer similar {name} DATA --query ROW"]
     if files["report"] is not None:
-        said.append(f"A page to look at is in {files['report']}.")
+        said.append(f"The report is in {files['report']}.")
     if about["data"] == EMBEDDED:
         said.append("This was an example. With your own table: mercer learn DATA --target COLUMN")
     return said

@@ -4,23 +4,28 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from mercer.commands.errors import one_line
-from mercer.report.content import plain_note, signed
-from mercer.report.sections.ranking import GUESSED, compare_with_reference
-from mercer.search.words import explain_winner
+from mercer.kernels.description import count
+from mercer.search import CandidateResult, SearchResult
+from mercer.search.words import (
+    PAIRS_DRAWN,
+    STOPPED,
+    compare_with_reference,
+    describe_difference,
+    describe_measure,
+    describe_settings,
+    expected_on_new_samples,
+    explain_selection,
+    reference_name,
+)
 from mercer.tables.errors import MOST_NAMES
 
 WIDTH = 110  # of what is printed into a file or a pipe
-MEANINGS = {
-    "error": "the share of rows predicted wrong, cross-validated",
-    "AUC": "how often a similar pair is nearer than a dissimilar one (1 is best, 0.5 is chance)",
-    "RBF-SVM": "the difference in percentage points [95 % interval]; below zero is better",
-    "plain": "the difference to the plain distance [95 % interval]; above zero is better",
-}
 
 
 def say(*parts: Any, file: TextIO | None = None) -> None:
@@ -36,146 +41,88 @@ def data_sentences(about: Mapping[str, Any]) -> list[str]:
     """Say what the data are, and what was done to them."""
     columns = about["columns"]
     numbers, categories, dropped = columns["numbers"], columns["categories"], columns["dropped"]
-    cells = [_count(len(numbers), "number")] if numbers else []
-    cells += [_count(len(categories), "category", "categories")] if categories else []
-    said = [f"{about['data']}: {about['rows']} rows{_classes(about)}, {' and '.join(cells)} a row."]
+    kinds = [count(len(numbers), "numeric column")] if numbers else []
+    kinds += [count(len(categories), "categorical column")] if categories else []
+    said = [f"{about['data']}: {count(about['rows'], 'row')}{_classes(about)}, {' and '.join(kinds)}."]
     if about["unlabelled_rows"]:
-        more = _count(about["unlabelled_rows"], "more row is", "more rows are")
-        said.append(f"{more} used without a class (unlabelled).")
+        said.append(f"{count(about['unlabelled_rows'], 'more row')} without a class (unlabelled).")
     if categories:
-        said.append(
-            f"Categories are one-hot, which makes {_count(about['features'], 'feature')} in all: "
-            f"{_some(categories)}."
-        )
+        said.append(f"One-hot encoded: {_some(categories)}; {count(about['features'], 'feature')} in all.")
     if about["missing_cells"]:
         said.append(
-            f"{_count(about['missing_cells'], 'cell is', 'cells are')} empty: numbers get the median of "
-            "their column, categories a category of their own."
+            f"{count(about['missing_cells'], 'missing value')}: imputed by the median of a numeric column, a "
+            "category of their own in others."
         )
-    said += [f"Left out: {name!r}, because {reason}." for name, reason in list(dropped.items())[:MOST_NAMES]]
+    said += [f"Dropped column {name!r}: {reason}." for name, reason in list(dropped.items())[:MOST_NAMES]]
     if len(dropped) > MOST_NAMES:
-        said.append(f"Left out: {len(dropped) - MOST_NAMES} more columns (--json lists them).")
+        said.append(f"Dropped {len(dropped) - MOST_NAMES} more columns (--json lists them).")
     return said
 
 
-def finding_sentences(about: Mapping[str, Any]) -> list[str]:
+def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[str]:
     """Say what the search has found."""
-    settings = settings_text(about["settings"])
-    said = [f"Best: {about['winner']}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
-    if about.get("auc") is not None:
-        said.append(
-            "Of a similar and a dissimilar new pair, the similar one is nearer in "
-            f"{100 * about['auc']:.1f} % of the cases (AUC {about['auc']:.3f}), the choice among candidates "
-            "included."
-        )
-    elif about.get("error") is not None:
-        said.append(
-            f"Expected error on new rows: {100 * about['error']:.1f} % ± {100 * about['std_error']:.1f} (one "
-            "standard error), the choice among candidates included."
-        )
-        verdict = compare_with_reference(about["winner"], about["leaderboard"])
-        said += [verdict] if verdict else []
-    if about["rows_used"] < about["rows"]:
-        said.append(f"It was fitted to {about['rows_used']} of the rows: a larger --budget lets it take all.")
-    over = f"the {about['budget']:g} seconds were over; a larger --budget compares more"
-    reasons = {"interrupt": "you interrupted it", "budget": over}
-    if about["stopped"]:
-        said.append(f"The search did not run to its end: {reasons.get(about['stopped'], about['stopped'])}.")
-    return said
+    settings = describe_settings(result.settings)
+    said = [f"Selected: {result.winner}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
+    said += [expected_on_new_samples(result), compare_with_reference(result)]
+    if result.n_fitted < about["rows"]:
+        said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
+    if result.stopped == "budget":
+        said.append(f"The search ended early: {about['budget']:g} seconds were not enough to compare more.")
+    elif result.stopped:
+        said.append(f"The search ended early: {STOPPED.get(result.stopped, result.stopped)}.")
+    return [sentence for sentence in said if sentence]
 
 
-def legend(about: Mapping[str, Any]) -> list[str]:
-    """Say what the marks and numbers of the ranking are, and why another than the first may have won."""
-    lines = about["leaderboard"]
-    measure, rival = _terms(lines)
-    said = [f"* is the winner. {measure[0].upper()}{measure[1:]}: {MEANINGS[measure]}, ± one standard error."]
+def legend(about: Mapping[str, Any], result: SearchResult) -> list[str]:
+    """Say what the numbers of the ranking are, and why another than the first may have been selected."""
+    metric = result.metric
+    said = [f"* selected. {metric.name[0].upper()}{metric.name[1:]}: {metric.meaning}, ± one standard error."]
     if about["pairs"] is not None and not about["pairs"]["dissimilar"]:
-        said.append(GUESSED)
-    if _is_compared(lines):
-        said.append(f"Against {rival}: {MEANINGS[rival]}.")
-    because = explain_winner(about["winner"], lines, about.get("candidates", ()))
+        said.append(PAIRS_DRAWN)
+    if result.is_compared():
+        better = "above" if metric.greater_is_better else "below"
+        unit = " in percentage points" if metric.percent else ""
+        said.append(
+            f"Against {result.reference}: difference to {reference_name(result)}{unit} [95 % interval]; "
+            f"{better} zero is better."
+        )
+    because = explain_selection(result)
     return [*said, because] if because else said
 
 
-def leaderboard_table(
-    lines: Sequence[Mapping[str, Any]], title: str | None = None, winner: str | None = None
-) -> Table:
-    """Return the ranking, one line for each candidate; the winner, if there is one, has an asterisk."""
-    measure, rival = _terms(lines)
-    comparison = [f"against {rival}"] if _is_compared(lines) else []
+def leaderboard_table(result: SearchResult, title: str | None = None) -> Table:
+    """Return the ranking, one line per candidate; the selected one, if there is one, has an asterisk."""
+    comparison = [f"against {result.reference}"] if result.is_compared() else []
     table = Table(title=title, title_justify="left")
-    for name in ("candidate", measure, *comparison, "fit s", "folds"):
+    for name in ("candidate", result.metric.name, *comparison, "fit s", "folds"):
         table.add_column(name, justify="left" if name == "candidate" else "right", no_wrap=True)
     table.add_column("settings, notes")
-    for line in lines:
-        remarks = [settings_text(line["settings"]), plain_note(line["note"] or "")]
-        seconds = line["fit_seconds"]
+    for one in result.candidates:
         cells = [
-            f"{line['candidate']} *" if line["candidate"] == winner else line["candidate"],
-            score_text(line),
-            *([_difference(line)] if comparison else []),
-            "" if _is_missing(seconds) else f"{seconds:.2f}",
-            line["folds"] or "",
-            "; ".join(str(remark) for remark in remarks if remark),
+            f"{one.name} *" if one.name == result.winner else one.name,
+            describe_measure(one.measure),
+            *([describe_difference(one.difference, result.metric)] if comparison else []),
+            f"{one.fit_seconds:.2f}" if np.isfinite(one.fit_seconds) else "",
+            one.measure.n_folds or "",
+            "; ".join(remark for remark in (describe_settings(one.settings), one.note) if remark),
         ]
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     return table
 
 
-def score_text(line: Mapping[str, Any]) -> str:
-    """Return the error in per cent, or the AUC, with its standard error."""
-    value, noise = line.get("auc", line.get("error")), line["std_error"]
-    if _is_missing(value):
-        return ""
-    factor, digits = (1, 3) if "auc" in line else (100, 1)
-    unit = "" if "auc" in line else " %"
-    spread = "" if _is_missing(noise) else f" ± {factor * noise:.{digits}f}"
-    return f"{factor * value:.{digits}f}{spread}{unit}"
-
-
-def settings_text(settings: Mapping[str, Any]) -> str:
-    """Return settings by their own names, whatever part of the model they belong to."""
-    shown = {name.rpartition("__")[2]: value for name, value in settings.items()}
-    return ", ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in shown.items()
-    )
-
-
-def _difference(line: Mapping[str, Any]) -> str:
-    if _is_missing(line["difference"]):
-        return ""
-    factor, digits = (1, 3) if "auc" in line else (100, 1)
-    low, middle, high = (
-        "" if _is_missing(line[name]) else signed(factor * line[name], digits)
-        for name in ("low", "difference", "high")
-    )
-    return f"{middle} [{low}, {high}]" if low else middle
-
-
-def _terms(lines: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return what is measured, and what candidates are compared with."""
-    return ("AUC", "plain") if any("auc" in line for line in lines) else ("error", "RBF-SVM")
-
-
-def _is_compared(lines: Sequence[Mapping[str, Any]]) -> bool:
-    return not all(_is_missing(line["difference"]) for line in lines)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value  # NaN, or null in a file
+def progress_line(one: CandidateResult) -> str:
+    """Say how far a candidate is."""
+    n_folds = one.measure.n_folds
+    far = f"{one.measure.metric.name} {describe_measure(one.measure)} after {count(n_folds, 'fold')}"
+    return f"{one.name}: {far if n_folds else 'not compared'}{f' ({one.note})' if one.note else ''}"
 
 
 def _classes(about: Mapping[str, Any]) -> str:
     if about["pairs"] is not None:
         return f", {about['pairs']['similar']} similar and {about['pairs']['dissimilar']} dissimilar pairs"
     classes = about["classes"]
-    shown = ", ".join(f"{name}: {count}" for name, count in list(classes.items())[:MOST_NAMES])
-    return f" of {len(classes)} classes ({shown}{', …' if len(classes) > MOST_NAMES else ''})"
-
-
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
+    shown = ", ".join(f"{name}: {n}" for name, n in list(classes.items())[:MOST_NAMES])
+    return f", {len(classes)} classes ({shown}{', …' if len(classes) > MOST_NAMES else ''})"
 
 
 def _some(names: Sequence[str]) -> str:

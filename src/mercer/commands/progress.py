@@ -9,10 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from mercer.commands.messages import leaderboard_table, score_text
-from mercer.report.content import plain_note
-
-NO_LINES: list[dict[str, Any]] = []
+from mercer.commands.messages import leaderboard_table, progress_line
+from mercer.search import SearchResult
 
 
 class Watcher:
@@ -27,7 +25,7 @@ class Watcher:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.start = time.monotonic()
-        self.lines = NO_LINES
+        self.result: SearchResult | None = None
         self._told: dict[str, tuple[int, str]] = {}
 
     @contextmanager
@@ -41,11 +39,11 @@ class Watcher:
 
     def render(self) -> Table | str:
         """Return the ranking so far."""
-        if not self.lines:
-            return "trying each candidate on a few rows"
+        if self.result is None:
+            return "timing each candidate on a few rows"
+        seconds = time.monotonic() - self.start
         return leaderboard_table(
-            self.lines,
-            title=f"searching, {time.monotonic() - self.start:.0f} s (Ctrl-C: take the best so far)",
+            self.result, title=f"searching, {seconds:.0f} s (Ctrl-C: take the best so far)"
         )
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -60,21 +58,13 @@ class Watcher:
     def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> bool:
         """Take the ranking after each candidate, and never ask to stop."""
         if context.task_name == "candidate":
-            self.lines = [dict(line) for line in estimator.ranking_]
+            self.result = estimator.result_
             if not self.console.is_terminal:
-                self._print_news()
+                self._print_news(estimator.result_)
         return False
 
-    def _print_news(self) -> None:
-        for line in self.lines:
-            name, folds, note = line["candidate"], line["folds"], line["note"]
-            if self._told.get(name, (0, "")) != (folds, note):
-                self._told[name] = (folds, note)
-                measure = "AUC" if "auc" in line else "error"
-                result = f"{measure} {score_text(line)} after {folds} fold{'' if folds == 1 else 's'}"
-                self.console.print(
-                    f"{name}: {result if folds else 'left out'}{f' ({plain_note(note)})' if note else ''}",
-                    markup=False,
-                    highlight=False,
-                    soft_wrap=True,
-                )
+    def _print_news(self, result: SearchResult) -> None:
+        for one in result.candidates:
+            if self._told.get(one.name, (0, "")) != (one.measure.n_folds, one.note):
+                self._told[one.name] = (one.measure.n_folds, one.note)
+                self.console.print(progress_line(one), markup=False, highlight=False, soft_wrap=True)

@@ -12,11 +12,10 @@ from sklearn.pipeline import Pipeline
 from mercer.commands.distances import kernel_of_model
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Task
-from mercer.report.content import plain_note
-from mercer.search import KernelSearchCV, default_candidates
-from mercer.search.kernel_words import describe_kernel
-from mercer.search.pair_task import pair_candidates
-from mercer.search.words import listed_candidates
+from mercer.kernels.description import describe_kernel
+from mercer.search import KernelSearchCV, SearchResult
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
 
 MADE_BY = "mercer learn"
 SEARCHING = 0.85  # of the time that a user gives; reading, the report and the rest take some
@@ -43,22 +42,12 @@ def check_options(options: Options, *, from_pairs: bool) -> None:
     """Refuse options that make no sense, before anything is read."""
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
-    known = list(candidates_by_name(from_pairs=from_pairs))
+    known = (PairTask if from_pairs else LabelTask).candidate_names
     unknown = [name for name in options.candidates if name not in known]
     if unknown:
         raise WrongRequestError(
             f"There is no candidate {unknown[0]!r} for --candidates; there are: {', '.join(known)}."
         )
-
-
-def candidates_by_name(
-    *, from_pairs: bool, n_rows: int = 1, n_features: int = 1, seed: int = 0, unlabelled: bool = False
-) -> dict[str, Any]:
-    """Return what can be searched among, as `KernelSearchCV` takes it."""
-    if from_pairs:
-        return {one.name: one for one in pair_candidates(seed)}
-    found = default_candidates(n_rows, n_features, seed, unlabelled=unlabelled)
-    return {one.name: one for one in found}
 
 
 def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> Learned:
@@ -74,31 +63,34 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
         What is told of the progress.
     """
     start = time.monotonic()
-    chosen = None
-    if options.candidates:
-        n_rows, n_features = task.X.shape
-        found = candidates_by_name(
-            from_pairs=task.pairs is not None,
-            n_rows=n_rows,
-            n_features=n_features,
-            seed=options.seed,
-            unlabelled=task.unlabelled is not None,
-        )
-        chosen = {name: found[name] for name in options.candidates}
     search = KernelSearchCV(
-        chosen, budget=SEARCHING * options.budget, n_jobs=options.n_jobs, random_state=options.seed
+        list(options.candidates) or None,
+        budget=SEARCHING * options.budget,
+        n_jobs=options.n_jobs,
+        random_state=options.seed,
     ).set_callbacks(*callbacks)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
             search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
     except ValueError as error:
-        reason = plain_note(str(error)).rstrip(".")
+        reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
     model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
-    listed = listed_candidates(search, unlabelled=task.unlabelled is not None)
-    about = {**facts(task), **_findings(search, model, options), "candidates": listed}
-    return Learned(search, model, as_json({**about, "seconds": time.monotonic() - start}))
+    about = {
+        **facts(task),
+        "search": search.result_.as_dict(),
+        "kernel": describe_kernel(kernel_of_model(model)),
+        "budget": options.budget,
+        "seed": options.seed,
+        "seconds": time.monotonic() - start,
+    }
+    return Learned(search, model, as_json(about))
+
+
+def result_of(about: Mapping[str, Any]) -> SearchResult:
+    """Return the search's result from what a model says of itself."""
+    return SearchResult.from_dict(about["search"])
 
 
 def facts(task: Task) -> dict[str, Any]:
@@ -122,24 +114,6 @@ def _count(y: Any) -> dict[str, int]:
     """Return how many rows each class has."""
     classes, counts = np.unique(y, return_counts=True)
     return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
-
-
-def _findings(search: KernelSearchCV, model: Pipeline, options: Options) -> dict[str, Any]:
-    """Return what the search has found."""
-    is_pairs = hasattr(search, "auc_")
-    honest = {"auc": search.auc_} if is_pairs else {"error": search.error_}
-    return {
-        "winner": search.best_name_,
-        "settings": dict(search.best_settings_),
-        "kernel": describe_kernel(kernel_of_model(model)),
-        **honest,
-        "std_error": search.std_error_,
-        "rows_used": search.rows_used_,
-        "leaderboard": search.ranking_,
-        "stopped": search.stopped_,
-        "budget": options.budget,
-        "seed": options.seed,
-    }
 
 
 def as_json(value: Any) -> Any:

@@ -11,7 +11,7 @@ from rich.text import Text
 from mercer.commands.errors import one_line
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.model import blaming_the_notes, describe_file
-from mercer.commands.search_run import MADE_BY
+from mercer.commands.search_run import MADE_BY, result_of
 from mercer.commands.search_run import as_json as to_json
 from mercer.persistence import Description
 
@@ -29,9 +29,9 @@ def show(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what is in a model file: the kernel, its settings, how good it was found to be, and the versions.
+    """Show what is in a model file: the kernel, its settings, its expected error, and the versions.
 
-    The model itself is not loaded. Whoever wrote the file wrote these words too.
+    The model itself is not loaded. In a file from an untrusted source these words are untrusted too.
     """
     found = describe_file(model)
     if as_json:
@@ -49,12 +49,14 @@ def show(
 
 
 def _what_was_learned(found: Description) -> list[str | Table]:
+    about = found.about
+    result = result_of(about)
     return [
-        *data_sentences(found.about),
-        leaderboard_table(found.about["leaderboard"], winner=found.about["winner"]),
-        *legend(found.about),
-        *finding_sentences(found.about),
-        f"Seed {found.about['seed']}, budget {found.about['budget']:g} s.",
+        *data_sentences(about),
+        leaderboard_table(result),
+        *legend(about, result),
+        *finding_sentences(about, result),
+        f"Random seed {about['seed']}, budget {about['budget']:g} s.",
     ]
 
 

@@ -7,9 +7,10 @@ from rich.console import Console
 from sklearn.base import clone
 
 from mercer.commands.inputs import Task
-from mercer.commands.search_run import Options, candidates_by_name
+from mercer.commands.search_run import Options
 from mercer.pairs import Pairs
-from mercer.search import KernelSearchCV
+from mercer.search import KernelSearchCV, default_candidates
+from mercer.search.pair_task import pair_candidates
 
 N_ROWS = 40
 STUMP_ROWS = (400, 1100)
@@ -38,10 +39,12 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
 
 def _search_made_up_rows(task: Task, options: Options, n_jobs: int) -> KernelSearchCV:
     from_pairs = task.pairs is not None
-    found = candidates_by_name(
-        from_pairs=from_pairs, n_rows=len(task.X), n_features=3, unlabelled=task.unlabelled is not None
+    proposed = (
+        pair_candidates(0)
+        if from_pairs
+        else default_candidates(len(task.X), 3, 0, unlabelled=task.unlabelled is not None)
     )
-    chosen = {name: found[name] for name in options.candidates or found}
+    chosen = {one.name: one for one in proposed if one.name in options.candidates or not options.candidates}
     n_classes = 2 if task.y is None else min(3, len(np.unique(task.y)))  # three are as many
     y = np.arange(N_ROWS) % n_classes
     X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 3.0 * np.eye(3)[y]

@@ -1,90 +1,261 @@
-"""Which kernel tells similar rows from dissimilar ones? The search where there are pairs and no labels."""
+"""The search among learners from pairs: of those held out, similar ones should be nearer than others."""
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import RandomState
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
 
-from mercer._typing import Array
-from mercer.kernels import Kernel, Projected
+from mercer._typing import Array, Flags, Index
+from mercer.kernels import Projected
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+from mercer.learners.neighbours import guess_dissimilar
 from mercer.pairs import Pairs
+from mercer.quality import pair_auc
 from mercer.search.candidates import Candidate, check_grid
-from mercer.search.task import Attempt, Outcome, Sample, try_settings
+from mercer.search.race import Outcome, Race
+from mercer.search.result import Difference, Measure, Metric
+from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
+from mercer.superkernels import Alignment
 
-PLAIN = "plain"  # the metric of the standardised columns, with which the others are compared
-MOST_OTHERS = 1000  # rows in no pair, which few learners look at
+AUC = Metric(
+    key="auc",
+    name="AUC",
+    meaning="how often a similar pair is nearer than a dissimilar one (1 is best, 0.5 is chance)",
+    percent=False,
+    greater_is_better=True,
+)
+PLAIN = "plain"  # the metric of the standardised features, with which the others are compared
+MOST_OTHERS = 1000  # samples in no pair, which few learners look at
 GROWTH = 1.5  # the power of the number of pairs with which the time rises
+ENOUGH = 20  # pairs of either kind to be scored on, in all
+N_DRAWS = 100  # of the bootstrap
+Z95 = 1.96  # standard errors to either side of a 95 % interval
+
+PairFolds = list[tuple[Pairs, Pairs]]
 
 
-class PairRows(NamedTuple):
-    """What is searched on."""
+@dataclass(frozen=True)
+class PairTask(Task):
+    """Samples of which some pairs are known to be similar or dissimilar.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The samples.
+    pairs : Pairs
+        Their numbers, two by two.
+    unlabelled : array of shape (m, d) or None
+        More samples.
+    """
 
     X: Array
     pairs: Pairs
-    unlabelled: Array | None
+    unlabelled: Array | None = None
+
+    reference: ClassVar[str] = PLAIN
+    candidate_names: ClassVar[tuple[str, ...]] = (PLAIN, "superkernel", "boosted", "idealized", "kernelboost")
 
     @property
     def n_rows(self) -> int:
-        """Return how many rows there are, in pairs or not."""
+        """Return the number of samples, in pairs or not."""
         return len(self.X) + (0 if self.unlabelled is None else len(self.unlabelled))
+
+    def propose(self, seed: int) -> list[Candidate]:
+        """Return the learners that learn from pairs; None is the plain metric."""
+        return pair_candidates(seed)
+
+    def check_candidates(self, given: Any) -> list[Candidate]:
+        """Return a user's learners."""
+        return as_learners(given)
+
+    def at_most(self, n: int, seed: int) -> "PairTask":
+        """Return all samples that are in a pair, and some others, whatever n is.
+
+        People list few pairs, and all of them count.
+        """
+        return self.with_others(MOST_OTHERS)
+
+    def with_others(self, n: int) -> "PairTask":
+        """Return all samples that are in a pair, and n others at most: every k-th."""
+        others = self._others()
+        if len(others) <= n:
+            return self
+        return self._rows(np.union1d(self.pairs.rows(), others[:: -(-len(others) // n)]))
+
+    def split(self, n_folds: int, seed: int) -> PairFolds:
+        """Return pairs to learn from and pairs to be scored on."""
+        return split_pairs(self.pairs, len(self.X), n_folds, RandomState(seed))
+
+    def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> "PairRace":
+        """Return the race of these candidates."""
+        return PairRace(candidates, [test for _, test in folds], seed)
 
     def evaluate(
         self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Pairs, test: Pairs
     ) -> Outcome:
-        """Learn from pairs with each setting and measure those that were held back. Scaling is part of it."""
+        """Learn from pairs with each setting and measure those that were held out. Scaling is part of it."""
         judged = np.vstack([test.similar, test.dissimilar])
 
         def attempt(setting: dict[str, Any]) -> Attempt:
             start = time.perf_counter()
-            scaler, _, kernel = learn_scaled(with_setting(candidate, setting), self, train)
+            fitted = self._fit(candidate, setting, train)
+            assert fitted.kernel is not None  # a learner has one
             middle = time.perf_counter()
-            similarities = -pair_distances(kernel, scaler.transform(self.X), judged)
+            similarities = -pair_distances(fitted.kernel, fitted.scaler.transform(self.X), judged)
             return Attempt(similarities, middle - start, time.perf_counter() - middle)
 
         return try_settings(settings, len(judged), attempt)
 
     def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
-        """Return some n pairs to learn from and a quarter as many to be judged on, and their rows alone."""
+        """Return some n pairs to learn from and a quarter as many to be scored on, with their samples."""
         some, few = _every(train, n), _every(test, max(2, n // 4))
         paired, others = np.union1d(some.rows(), few.rows()), self._others()
         rows = np.union1d(paired, others[:: max(1, len(others) // n)])
-        few_rows = PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
-        return Sample(few_rows, some.within(rows), few.within(rows), self.size(train) / self.size(some))
-
-    def at_most(self, n: int) -> "PairRows":
-        """Return the rows that are in a pair and n others at most: every k-th."""
-        others = self._others()
-        if len(others) <= n:
-            return self
-        rows = np.union1d(self.pairs.rows(), others[:: -(-len(others) // n)])
-        return PairRows(self.X[rows], self.pairs.within(rows), self.unlabelled)
-
-    def _others(self) -> NDArray[np.intp]:
-        """Return the rows that are in no pair."""
-        return np.setdiff1d(np.arange(len(self.X)), self.pairs.rows())
+        times = self.size(train) / self.size(some)
+        return Sample(self._rows(rows), some.within(rows), few.within(rows), times)
 
     def size(self, train: Pairs) -> int:
         """Return how many pairs a learner sees."""
         return sum(len(kind) for kind in train)
 
-    def thin(
-        self, folds: Sequence[tuple[Pairs, Pairs]], share: float
-    ) -> tuple["PairRows", Sequence[tuple[Pairs, Pairs]], float]:
+    def thin(self, folds: Folds, share: float) -> tuple["PairTask", Folds, float]:
         """Return all as it is: people list few pairs, and all of them count."""
         return self, folds, 1.0
+
+    def part(self, share: float, seed: int) -> "PairTask":
+        """Return all as it is."""
+        return self
+
+    def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
+        """Fit a scaler, which sees no pair, and a learner to all pairs."""
+        return self._fit(candidate, setting, self.pairs)
+
+    def _fit(self, candidate: Candidate, setting: dict[str, Any], pairs: Pairs) -> Fitted:
+        everything = self.X if self.unlabelled is None else np.vstack([self.X, self.unlabelled])
+        scaler = StandardScaler().fit(everything)
+        if candidate.estimator is None:
+            return Fitted(scaler, None, Projected(np.eye(self.X.shape[1])))
+        more = None if self.unlabelled is None else scaler.transform(self.unlabelled)
+        learner = clone(candidate.estimator).set_params(**setting)
+        learner.fit(scaler.transform(self.X), pairs=pairs, unlabelled=more)
+        return Fitted(scaler, learner, learner.kernel_)
+
+    def _rows(self, rows: Index) -> "PairTask":
+        return PairTask(self.X[rows], self.pairs.within(rows), self.unlabelled)
+
+    def _others(self) -> Index:
+        """Return the samples that are in no pair."""
+        return np.setdiff1d(np.arange(len(self.X)), self.pairs.rows())
+
+
+class PairRace(Race):
+    """A race that is scored by held-out pairs: for each fold, how similar the samples of its pairs are."""
+
+    metric = AUC
+
+    def __init__(self, candidates: list[Candidate], tests: list[Pairs], seed: int) -> None:
+        super().__init__(candidates, PLAIN)
+        self.seed = seed
+        self.truths: list[Flags] = [
+            np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for test in tests
+        ]
+        self.similarities: list[list[Array]] = [[] for _ in self.entries]
+
+    def keep(self, test: Pairs, entries: Index, values: Array) -> None:
+        """Keep the similarities; folds come in order, and who misses one does not come back."""
+        for entry, column in zip(entries, values.T, strict=True):
+            self.similarities[entry].append(column)
+
+    def errors(self, entries: Index) -> Array:
+        """Return 1 − AUC, as a mean over the folds that all entries were scored on."""
+        means: Array = 1.0 - self.aucs(entries).mean(axis=1)
+        return means
+
+    def aucs(self, entries: Index) -> Array:
+        """Return the AUC of each entry (n_entries, n_folds) on the folds that all were scored on."""
+        n_folds = int(self.n_folds[entries].min(initial=len(self.truths)))
+        every = [[self._auc(entry, fold) for fold in range(n_folds)] for entry in entries]
+        return np.array(every, dtype=np.float64).reshape(len(entries), n_folds)
+
+    def measure(self, candidate: int) -> Measure:
+        """Return the mean AUC of a candidate's best setting over its folds."""
+        return self._measure(self._best(candidate))
+
+    def compare(self, candidate: int, reference: int) -> Difference:
+        """Return the gain in AUC over the reference, on the folds of both."""
+        theirs = self.best_of(reference)
+        if theirs is None:
+            return Difference()
+        both = self.aucs(np.array([self._best(candidate), theirs]))
+        gains = both[0] - both[1]
+        gain, noise = float(np.mean(gains)), Z95 * _standard_error(gains)
+        return Difference(gain, gain - noise, gain + noise)
+
+    def measure_selection(self) -> Measure:
+        """Return the AUC of the choice: made on pairs drawn with replacement, scored on the others.
+
+        Folds of which either has pairs of one kind alone do not count in that draw.
+        """
+        rng, finalists, judged = RandomState(self.seed), self.finalists(), []
+        truths = self.truths[: int(self.n_folds[finalists].min())]
+        for _ in range(N_DRAWS):
+            drawn = [rng.randint(len(truth), size=len(truth)) for truth in truths]
+            left = [
+                np.setdiff1d(np.arange(len(truth)), some) for truth, some in zip(truths, drawn, strict=True)
+            ]
+            good = [k for k, t in enumerate(truths) if _has_both(t[drawn[k]]) and _has_both(t[left[k]])]
+            if good:
+                best = max(finalists, key=lambda entry: round(self._mean_auc(entry, drawn, good), 9))
+                judged.append(self._mean_auc(best, left, good))
+        auc = float(np.mean(judged)) if judged else np.nan
+        return _around(auc, self._measure(self.winner()))
+
+    def _best(self, candidate: int) -> int:
+        best = self.best_of(candidate)
+        assert best is not None  # only candidates that were scored are asked for
+        return best
+
+    def _measure(self, entry: int) -> Measure:
+        aucs = self.aucs(np.array([entry]))[0]
+        noise = _standard_error(aucs)
+        return _around(float(aucs.mean()), Measure(self.metric, std_error=noise, n_folds=len(aucs)))
+
+    def _auc(self, entry: int, fold: int, some: Index | None = None) -> float:
+        similarity, truth = self.similarities[entry][fold], self.truths[fold]
+        return float(pair_auc(similarity, truth) if some is None else pair_auc(similarity[some], truth[some]))
+
+    def _mean_auc(self, entry: int, chosen: list[Index], folds: list[int]) -> float:
+        return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
+
+
+def _around(auc: float, measure: Measure) -> Measure:
+    """Return a measure with another value, and the interval about that."""
+    noise = Z95 * measure.std_error
+    return measure._replace(value=auc, low=max(auc - noise, 0.0), high=min(auc + noise, 1.0))
+
+
+def _standard_error(values: Array) -> float:
+    """Return the standard error of the mean of a few folds."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def _has_both(truth: Flags) -> bool:
+    return bool(truth.any() and not truth.all())
 
 
 def pair_candidates(random_state: int) -> list[Candidate]:
     """Return the learners that learn from pairs; None is the plain metric."""
     learners = {
         PLAIN: None,
-        "superkernel": Superkernel(quality="alignment", random_state=random_state),
+        "superkernel": Superkernel(quality=Alignment(), random_state=random_state),
         "boosted": BoostedKernel(random_state=random_state),
         "idealized": IdealizedKernel(max_rank=30, tol=1e-4, random_state=random_state),
         "kernelboost": KernelBoost(random_state=random_state),
@@ -114,39 +285,99 @@ def _as_learner(name: str, value: Any) -> Candidate:
     return candidate
 
 
-def with_setting(candidate: Candidate, setting: dict[str, Any]) -> Any:
-    """Return the learner with its parameters set; None stays none."""
-    return None if candidate.estimator is None else clone(candidate.estimator).set_params(**setting)
-
-
 def _every(pairs: Pairs, n: int) -> Pairs:
     """Return some n pairs at most, every k-th of either kind, and one at least."""
     step = max(1, sum(len(kind) for kind in pairs) // n)
     return Pairs(*(kind[::step] for kind in pairs))
 
 
-def learn_scaled(learner: Any, rows: PairRows, pairs: Pairs) -> tuple[StandardScaler, Any, sk_kernels.Kernel]:
-    """Fit a scaler, which sees no pair, and a learner; return both, and the kernel of scaled rows."""
-    everything = rows.X if rows.unlabelled is None else np.vstack([rows.X, rows.unlabelled])
-    scaler = StandardScaler().fit(everything)
-    if learner is None:
-        return scaler, None, Projected(np.eye(rows.X.shape[1]))
-    more = None if rows.unlabelled is None else scaler.transform(rows.unlabelled)
-    fitted = clone(learner).fit(scaler.transform(rows.X), pairs=pairs, unlabelled=more)
-    return scaler, fitted, fitted.kernel_
-
-
-def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: NDArray[np.intp]) -> Array:
+def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: Index) -> Array:
     """Return the squared distances of pairs in the feature space of a kernel, of a thousand at a time."""
     distances = []
     for start in range(0, len(pairs), 1000):
         some = pairs[start : start + 1000]
         rows, places = np.unique(some, return_inverse=True)
-        K = (
-            np.asarray(kernel(X[rows], X[rows]))
-            if not isinstance(kernel, Kernel)
-            else kernel.gram(X[rows], X[rows])
-        )
+        K = np.asarray(kernel(X[rows], X[rows]))
         a, b = places.reshape(-1, 2).T
         distances.append(K[a, a] - 2.0 * K[a, b] + K[b, b])
     return np.maximum(np.concatenate(distances), 0.0)
+
+
+def split_pairs(pairs: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> PairFolds:
+    """Return pairs to learn from and pairs to be judged on, of other rows if there are enough of them.
+
+    Otherwise they are of the same rows, and those that follow from what is learned from (the similar of the
+    similar, and what is dissimilar to it) are not judged on: a learner of many parameters knows them by
+    heart. If two classes explain all pairs, what is dissimilar to the dissimilar is similar, too. Where no
+    dissimilar pairs are listed, those to be judged on are drawn.
+    """
+    judged = (
+        pairs if len(pairs.dissimilar) else Pairs(pairs.similar, guess_dissimilar(n_rows, pairs.similar, rng))
+    )
+    other = _usable(_of_other_rows(pairs, judged, n_rows, max(2, min(3, n_folds)), rng))
+    same = [] if _count(other) >= ENOUGH else _usable(_of_the_same_rows(pairs, judged, n_rows, n_folds, rng))
+    folds = max(other, same, key=_count)
+    if not folds:
+        raise ValueError(
+            "there are too few pairs to hold some back for a comparison: list more of them, or fit a learner "
+            "such as IdealizedKernel to all"
+        )
+    return folds
+
+
+def _of_other_rows(pairs: Pairs, judged: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> PairFolds:
+    fold = rng.permutation(n_rows) % n_folds
+    return [(_among(pairs, fold != k), _among(judged, fold == k)) for k in range(n_folds)]
+
+
+def _among(pairs: Pairs, wanted: Flags) -> Pairs:
+    """Return the pairs both of whose samples are wanted."""
+    return Pairs(*(kind[wanted[kind].all(axis=1)] for kind in pairs))
+
+
+def _of_the_same_rows(pairs: Pairs, judged: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> PairFolds:
+    n_folds = max(2, min(n_folds, len(pairs.similar)))
+    similar = rng.permutation(len(pairs.similar)) % n_folds
+    dissimilar = rng.permutation(len(judged.dissimilar)) % n_folds
+    folds = []
+    for k in range(n_folds):
+        known = judged.dissimilar[dissimilar != k] if len(pairs.dissimilar) else pairs.dissimilar
+        learned = Pairs(pairs.similar[similar != k], known)
+        test = Pairs(pairs.similar[similar == k], judged.dissimilar[dissimilar == k])
+        folds.append((learned, _not_implied(test, learned, n_rows)))
+    return folds
+
+
+def _not_implied(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
+    """Return the pairs that do not follow from those that are learned from."""
+    edges = learned.similar
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_rows, n_rows))
+    _, group = connected_components(graph, directed=False)
+    if learned.are_of_two_groups():
+        return _not_known_of_two_groups(test, learned, n_rows)
+    known = {tuple(pair) for pair in np.sort(group[learned.dissimilar], axis=1).tolist()}
+    similar, dissimilar = group[test.similar], np.sort(group[test.dissimilar], axis=1)
+    is_new = np.array([tuple(pair) not in known for pair in dissimilar.tolist()], dtype=bool)
+    return Pairs(test.similar[similar[:, 0] != similar[:, 1]], test.dissimilar[is_new])
+
+
+def _not_known_of_two_groups(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
+    """Return the pairs whose rows are not connected by pairs that are learned from, of whatever kind."""
+    edges = np.vstack(learned)
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_rows, n_rows))
+    _, group = connected_components(graph, directed=False)
+    return Pairs(*(kind[group[kind[:, 0]] != group[kind[:, 1]]] for kind in test))
+
+
+def _usable(folds: PairFolds) -> PairFolds:
+    return [(learned, test) for learned, test in folds if len(learned.similar) and _has_both_kinds(test)]
+
+
+def _has_both_kinds(pairs: Pairs) -> bool:
+    return len(pairs.similar) > 0 and len(pairs.dissimilar) > 0
+
+
+def _count(folds: PairFolds) -> int:
+    """Return how many pairs there are to be judged on, of the kind that is rarer."""
+    tests = [test for _, test in folds]
+    return min((sum(len(kind) for kind in kinds) for kinds in zip(*tests, strict=True)), default=0)

@@ -1,17 +1,23 @@
-"""The race of all settings over the folds: how each did, who is still in it, and how long it took."""
+"""The race of all settings over the folds: how each did, which are still in it, and how long they took."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from mercer._typing import Array, Index
 from mercer.search.candidates import Candidate
-from mercer.search.selection_rule import Rule, choose, find_nearby
-from mercer.search.task import Outcome
-
-HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `honest`
+from mercer.search.result import (
+    DROPPED,
+    FAILED,
+    FINISHED,
+    CandidateResult,
+    Difference,
+    Measure,
+    Metric,
+    SearchResult,
+    rank_candidates,
+)
 
 
 class Entry(NamedTuple):
@@ -21,39 +27,72 @@ class Entry(NamedTuple):
     setting: dict[str, Any]
 
 
-class Race(ABC):
-    """What is known of each setting so far. What it is judged by is left to those that inherit."""
+class Outcome(NamedTuple):
+    """What came of a candidate's settings on one fold."""
 
-    def __init__(self, candidates: list[Candidate]) -> None:
+    values: Array  # (n_test, n_settings): what `Race.keep` takes
+    fit_seconds: Array  # (n_settings,), each with the time that its kernel took, be it shared or not
+    predict_seconds: Array
+    seconds: float  # of all together
+    failures: dict[int, str]  # why a setting has no values
+
+
+class Fate(NamedTuple):
+    """What became of a candidate."""
+
+    status: str
+    note: str
+
+
+class Race(ABC):
+    """What is known of each setting so far. How settings are scored is left to those that inherit."""
+
+    metric: ClassVar[Metric]
+
+    def __init__(self, candidates: list[Candidate], reference: str) -> None:
         self.candidates = candidates
+        names = [candidate.name for candidate in candidates]
+        self.reference = names.index(reference) if reference in names else None
         self.entries = [Entry(i, s) for i, candidate in enumerate(candidates) for s in candidate.settings()]
         self.fit_seconds = np.zeros(len(self.entries))
         self.predict_seconds = np.zeros(len(self.entries))
         self.n_folds = np.zeros(len(self.entries), dtype=int)
         self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
-        self.share = 1.0  # of the rows that were looked at
+        self.share = 1.0  # of the samples that were looked at
         self.n_trained = 0  # what a fit saw of them
         self.n_splits = 2  # folds that there are
-        self.reason: dict[int, str] = {}  # why a candidate did not run to the end
+        self.fates: dict[int, Fate] = {}  # of candidates that did not run to the end
 
     @abstractmethod
     def keep(self, test: Any, entries: Index, values: Array) -> None:
-        """Keep what came of settings on what was held back."""
+        """Keep the values of settings on the test part of a fold."""
 
     @abstractmethod
     def errors(self, entries: Index) -> Array:
-        """Return the mean errors of entries, over all that each of them was judged on."""
+        """Return the mean error of each entry on what all of them were scored on; smaller is better."""
 
-    def drop_hopeless(self, keep: int | None) -> None:  # noqa: B027
-        """Take out settings that will not win, but not the best one of the candidate `keep`."""
+    @abstractmethod
+    def measure(self, candidate: int) -> Measure:
+        """Return how good a candidate is, corrected for the choice among its settings."""
+
+    @abstractmethod
+    def compare(self, candidate: int, reference: int) -> Difference:
+        """Return how much larger the value of a candidate is than that of the reference."""
+
+    @abstractmethod
+    def measure_selection(self) -> Measure:
+        """Return how good the winner is, corrected for the choice among all candidates and settings."""
+
+    def drop_hopeless(self) -> None:  # noqa: B027
+        """Take out settings that will not win, but not the best one of the reference."""
 
     @property
     def inflation(self) -> float:
-        """Return how much larger the variance of a difference is than rows say that were judged once.
+        """Return how much larger the variance of a difference is than samples suggest that were scored once.
 
         Training parts overlap, and another draw of them would change all predictions: for k folds, 1 + k
-        times the share of test rows to training rows [NB03].
+        times the ratio of test samples to training samples [NB03].
 
         [NB03] Nadeau, Bengio: Inference for the generalization error. Machine Learning 52, 2003.
         """
@@ -70,102 +109,88 @@ class Race(ABC):
         self.alive[entries[failed]], self.lost[entries[failed]] = False, True
         if failed.any():
             why = next(iter(outcome.failures.values()))
-            self.reason[candidate] = why if failed.all() else f"of some settings, {why}"
+            self.fates[candidate] = Fate(FAILED, why if failed.all() else f"some settings failed: {why}")
         worked = entries[~failed]
         self.keep(test, worked, outcome.values[:, ~failed])
         self.fit_seconds[worked] += outcome.fit_seconds[~failed]
         self.predict_seconds[worked] += outcome.predict_seconds[~failed]
         self.n_folds[worked] += 1
 
-    def withdraw(self, candidate: int, reason: str) -> None:
-        """Take a candidate out of the race, for a reason."""
+    def withdraw(self, candidate: int, fate: Fate) -> None:
+        """Take a candidate out of the race."""
         self.alive[self.of(candidate)] = False
-        self.reason[candidate] = reason
+        self.fates[candidate] = fate
+
+    def drop(self, entry: int) -> None:
+        """Take a setting out of the race that is far behind."""
+        self.alive[entry], self.lost[entry] = False, True
+        candidate = self.entries[entry].candidate
+        if not len(self.of(candidate, alive=True)):
+            self.fates[candidate] = Fate(DROPPED, "dropped: far behind the best")
 
     def finalists(self) -> Index:
-        """Return the entries that may win: not far behind, and judged on half the rows at least.
+        """Return the entries that may win: not far behind, and scored on half of the folds at least.
 
-        Those for which the time did not suffice are among them: the cheapest, which came further, would win
-        without a contest.
+        Those that ran out of time are among them: the cheapest, which came further, would win without a
+        contest.
         """
         able = np.flatnonzero(~self.lost & (self.n_folds > 0))
         found: Index = able[2 * self.n_folds[able] >= self.n_folds[able].max(initial=0)]
         return found
 
     def finalists_of(self, candidate: int) -> Index:
-        """Return the entries that may stand for a candidate, whether it may win or not."""
+        """Return the entries that may stand for a candidate, whether it may win or not.
+
+        Settings that were dropped stand for it only if all were: a winner is never chosen among them.
+        """
         mine = self.of(candidate)
+        if not self.lost[mine].all():
+            mine = mine[~self.lost[mine]]
         most = self.n_folds[mine].max(initial=0)
         found: Index = mine[(self.n_folds[mine] == most) & (most > 0)]
         return found
 
+    def choose(self, entries: Index) -> int:
+        """Return the best of some entries, the first of equals."""
+        return int(entries[np.argmin(np.round(self.errors(entries), 9))])
+
     def best_of(self, candidate: int) -> int | None:
-        """Return the best entry of a candidate, if any was judged."""
+        """Return the entry that stands for a candidate, if any was scored."""
         finalists = self.finalists_of(candidate)
-        return int(finalists[np.argmin(self.errors(finalists))]) if len(finalists) else None
+        return self.choose(finalists) if len(finalists) else None
 
     def winner(self) -> int:
-        """Return the best entry of all, the first of equals."""
-        finalists = self.finalists()
-        return int(finalists[np.argmin(np.round(self.errors(finalists), 9))])
+        """Return the entry that is selected."""
+        return self.choose(self.finalists())
 
-
-class LabelRace(Race):
-    """A race in which settings are judged by the classes of rows held back."""
-
-    def __init__(self, candidates: list[Candidate], n_rows: int) -> None:
-        super().__init__(candidates)
-        self.wrong = np.full((n_rows, len(self.entries)), np.nan)
-        grids = [find_nearby(candidate.settings(), candidate.grid) for candidate in candidates]
-        nearby = block_diag(*grids)
-        self.rule = Rule(
-            np.array([entry.candidate for entry in self.entries], dtype=np.intp),
-            nearby / nearby.sum(axis=1, keepdims=True),
+    def result(self, winner: int | None = None, stopped: str | None = None) -> SearchResult:
+        """Return the ranking so far; with an entry as the winner, the outcome."""
+        names = tuple(candidate.name for candidate in self.candidates)
+        so_far = SearchResult(
+            self.metric,
+            rank_candidates([self._candidate_result(i, winner) for i in range(len(names))]),
+            names,
+            None if self.reference is None else names[self.reference],
+            stopped=stopped,
         )
+        if winner is None:
+            return so_far
+        candidate, setting = self.entries[winner]
+        return so_far._replace(winner=names[candidate], settings=setting, measure=self.measure_selection())
 
-    def keep(self, test: Index, entries: Index, values: Array) -> None:
-        """Keep which rows were classified wrongly."""
-        self.wrong[np.ix_(test, entries)] = values
-
-    def errors(self, entries: Index) -> Array:
-        """Return the mean errors of entries over the rows that all of them were judged on."""
-        wrong = self.wrong[:, entries]
-        means: Array = wrong[np.isfinite(wrong).all(axis=1)].mean(axis=0)
-        return means
-
-    def best_of(self, candidate: int) -> int | None:
-        """Return the entry of a candidate that is chosen, if any was judged."""
-        finalists = self.finalists_of(candidate)
-        return self._choose(finalists) if len(finalists) else None
-
-    def winner(self) -> int:
-        """Return the entry that is chosen among all."""
-        return self._choose(self.finalists())
-
-    def _choose(self, entries: Index) -> int:
-        wrong = self.wrong[:, entries]
-        wrong = wrong[np.isfinite(wrong).all(axis=1)]
-        return int(entries[choose(wrong, self.rule.among(entries), np.ones((1, len(wrong))))[0]])
-
-    def drop_hopeless(self, keep: int | None) -> None:
-        """Take out settings that are far behind the best, on the rows that both have been judged on.
-
-        The best setting of the candidate `keep`, with which others are compared, stays.
-        """
-        running = np.flatnonzero(self.alive & (self.n_folds > 0))
-        if len(running) < 2:
-            return
-        best = running[np.argmin(self.errors(running))]
-        kept = set() if keep is None else {self.best_of(keep)}
-        for entry in running:
-            if entry not in kept and self._is_hopeless(int(entry), int(best)):
-                self.alive[entry], self.lost[entry] = False, True
-                candidate = self.entries[entry].candidate
-                if not len(self.of(candidate, alive=True)):
-                    self.reason[candidate] = "far behind the best: dropped"
-
-    def _is_hopeless(self, entry: int, best: int) -> bool:
-        difference = self.wrong[:, entry] - self.wrong[:, best]
-        difference = difference[np.isfinite(difference)]
-        noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
-        return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))
+    def _candidate_result(self, i: int, winner: int | None) -> CandidateResult:
+        name, fate = self.candidates[i].name, self.fates.get(i, Fate(FINISHED, ""))
+        won = winner is not None and self.entries[winner].candidate == i
+        best = winner if won else self.best_of(i)
+        if best is None:
+            return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
+        others = self.reference is not None and i != self.reference
+        return CandidateResult(
+            name,
+            self.entries[best].setting,
+            self.measure(i),
+            self.compare(i, self.reference) if others and self.reference is not None else Difference(),
+            float(self.fit_seconds[best] / self.n_folds[best]),
+            float(self.predict_seconds[best] / self.n_folds[best]),
+            *fate,
+        )

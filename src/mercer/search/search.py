@@ -2,58 +2,31 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer._typing import Array
-from mercer.kernels import Rescaled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
-from mercer.search.candidates import (
-    REFERENCE,
-    Candidate,
-    are_names,
-    as_candidates,
-    default_candidates,
-    kernel_of,
-    pick,
-)
-from mercer.search.clock import Clock
-from mercer.search.folds import make_folds
-from mercer.search.label_task import Rows, refit
-from mercer.search.leaderboard import as_table, honest_error, rank, rank_pairs
-from mercer.search.pair_folds import split_pairs
-from mercer.search.pair_race import PairRace
-from mercer.search.pair_task import (
-    MOST_OTHERS,
-    PLAIN,
-    PairRows,
-    as_learners,
-    learn_scaled,
-    pair_candidates,
-    with_setting,
-)
-from mercer.search.race import LabelRace, Race
-from mercer.search.schedule import run_race
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
+from mercer.search.race import Race
+from mercer.search.schedule import Clock, Schedule
+from mercer.search.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-ONE_THREAD = 1500  # rows up to which threads of matrix products wait more than they work
+ONE_THREAD = 1500  # samples up to which threads of matrix products wait more than they work
 
 
 class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -150,47 +123,84 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The samples.
         y : array-like of shape (n_samples,), optional
             Their classes, two or more.
         pairs : Pairs, optional
-            Similar and dissimilar rows, if there are no classes.
+            Similar and dissimilar samples, if there are no classes.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
-            More rows, without classes, for the learners and the scaler.
+            More samples, without classes, for the learners and the scaler.
         """
-        clock = Clock(time.monotonic(), self.budget)
-        if y is None and pairs is not None:
-            return self._fit_pairs(X, pairs, unlabelled, clock)
-        if y is not None and pairs is not None:
-            raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
-        self._forget("auc_")  # of an earlier fit, to pairs
-        rows = self._check(X, y, unlabelled)
+        clock = Clock.started(self.budget)
+        task = self._check(X, y, pairs, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        searched = rows.part(self.max_rows / len(rows.X), seed, 0)._replace(unlabelled=rows.unlabelled)
-        candidates = self._list_candidates(searched, seed)
-        folds = make_folds(searched.y, self.cv, seed)
-        race = LabelRace(candidates, len(searched.X))
-        reference = _number_of(REFERENCE, candidates)
-
-        def rank_now() -> None:
-            self.ranking_ = rank(race, reference, seed)
-
-        with self._run(race, searched, folds, clock, reference, rank_now):
-            _check_some_worked(race, "no candidate could be fitted to these rows")
-            self.error_, self.std_error_ = honest_error(race, seed)
-            self._refit(race, rows, searched, clock, seed)
+        searched = task.at_most(self.max_rows, seed)
+        candidates = searched.list_candidates(self.candidates, seed)
+        folds = searched.split(self.cv, seed)
+        race = searched.start_race(candidates, folds, seed)
+        context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
+        context.call_on_fit_task_begin(estimator=self)
+        with one_thread(searched.n_rows <= ONE_THREAD):
+            schedule = Schedule(race, clock, self.n_jobs, lambda: self._report(context, race))
+            stopped = schedule.run(searched, folds)
+            _check_some_worked(race)
+            winner = race.winner()
+            self.result_ = race.result(winner, stopped)
+            self._fit_winner(race, winner, task, searched, clock, seed)
+        context.call_on_fit_task_end(estimator=self)
         return self
 
     @property
     def leaderboard_(self) -> "pd.DataFrame":
         """The ranking as a table."""
-        check_is_fitted(self, "ranking_")
-        return as_table(self.ranking_)
+        check_is_fitted(self, "result_")
+        return self.result_.as_table()
+
+    @property
+    def best_name_(self) -> str:
+        """The candidate that was selected."""
+        return str(self.result_.winner)
+
+    @property
+    def best_settings_(self) -> dict[str, Any]:
+        """The settings that were fitted."""
+        return self.result_.settings
+
+    @property
+    def stopped_(self) -> str | None:
+        """What ended the search early, if anything did."""
+        return self.result_.stopped
+
+    @property
+    def rows_used_(self) -> int:
+        """The number of samples that the winner was fitted to."""
+        return self.result_.n_fitted
+
+    @property
+    def error_(self) -> float:
+        """The error of the search."""
+        return self._measured("error")
+
+    @property
+    def auc_(self) -> float:
+        """The AUC of the search, after a fit to pairs."""
+        return self._measured("auc")
+
+    @property
+    def std_error_(self) -> float:
+        """The standard error of `error_` or `auc_`."""
+        return float(self._measure().std_error)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels."""
+        labels: NDArray[Any] = self.best_estimator_.classes_
+        return labels
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the winner's predictions."""
         check_is_fitted(self)
-        if not hasattr(self, "classes_"):
+        if not hasattr(self.best_estimator_, "predict"):
             raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
         labels: NDArray[Any] = self.best_estimator_.predict(
             validate_data(self, X, reset=False, dtype=np.float64)
@@ -206,150 +216,77 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         )
         return values
 
-    def _fit_pairs(self, X: Any, pairs: Any, unlabelled: Any, clock: Clock) -> Self:
-        """Search among learners, by how well their distances tell pairs apart that were held back."""
-        self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64)
-        checked = Pairs(*pairs).check(len(X))
-        rows = PairRows(X, checked, self._check_unlabelled(unlabelled, X)).at_most(MOST_OTHERS)
-        self._forget("classes_", "error_", "refit_seconds_")  # of an earlier fit, to labels
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        candidates = self._list_learners(seed)
-        folds = split_pairs(rows.pairs, len(rows.X), self.cv, RandomState(seed))
-        race = PairRace(candidates, [test for _, test in folds])
-        reference = _number_of(PLAIN, candidates)
+    def _measure(self) -> Any:
+        return self.result_.measure
 
-        def rank_now() -> None:
-            self.ranking_ = rank_pairs(race, reference)
+    def _measured(self, key: str) -> float:
+        """Return the value of a metric, if it is the one that candidates were judged by."""
+        if self.result_.metric.key != key:
+            raise AttributeError(f"the search was judged by {self.result_.metric.key}, not by {key}")
+        return float(self._measure().value)
 
-        with self._run(race, rows, folds, clock, reference, rank_now):
-            self._refit_pairs(race, rows, seed)
-        return self
-
-    @contextmanager
-    def _run(
-        self,
-        race: Race,
-        task: Rows | PairRows,
-        folds: Sequence[Any],
-        clock: Clock,
-        reference: int | None,
-        rank_now: Callable[[], None],
-    ) -> Iterator[None]:
-        """Run the race and rank it; callbacks hear of it, and of the end once the winner is fitted."""
-        context = self._init_callback_context(max_subtasks=len(folds) * len(race.candidates))
-        context.call_on_fit_task_begin(estimator=self)
-        with one_thread(task.n_rows <= ONE_THREAD):
-            self.stopped_ = run_race(
-                race,
-                task,
-                folds,
-                clock,
-                reference=reference,
-                n_jobs=self.n_jobs,
-                report=lambda: self._report(context, rank_now),
-            )
-            rank_now()
-            yield
-        context.call_on_fit_task_end(estimator=self)
-
-    def _report(self, context: CallbackContext, rank_now: Callable[[], None]) -> bool:
-        """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
-        if not hasattr(self, "_skl_callbacks"):
-            return False
-        rank_now()
-        task = context.subcontext("candidate")
-        task.call_on_fit_task_begin(estimator=self)
-        return bool(task.call_on_fit_task_end(estimator=self))
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
-
-    def _check_parameters(self) -> None:
+    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Task:
+        """Return what is searched on: labels, or pairs."""
         check_count(self.cv, "cv", least=2)
         check_count(self.max_rows, "max_rows", least=10)
         if self.budget is not None:
             check_positive(self.budget, "budget")
-
-    def _check_unlabelled(self, unlabelled: Any, X: Array) -> Array | None:
-        if unlabelled is None:
-            return None
-        rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
-        if rows.shape[1] != X.shape[1]:
-            raise ValueError(f"unlabelled has {rows.shape[1]} columns, X has {X.shape[1]}")
-        return rows
-
-    def _check(self, X: Any, y: Any, unlabelled: Any) -> Rows:
-        self._check_parameters()
+        if y is None and pairs is not None:
+            X = validate_data(self, X, dtype=np.float64)
+            return PairTask(X, Pairs(*pairs).check(len(X)), _check_unlabelled(unlabelled, X))
+        if pairs is not None:
+            raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"a search needs rows of two classes or more, but y holds one class: {self.classes_[0]}"
-            )
-        return Rows(X, y, self._check_unlabelled(unlabelled, X))
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(f"a search needs samples of two or more classes, but y holds one: {classes[0]}")
+        return LabelTask(X, y, _check_unlabelled(unlabelled, X))
 
-    def _list_candidates(self, rows: Rows, seed: int) -> list[Candidate]:
-        if self.candidates is not None and not are_names(self.candidates):
-            return as_candidates(self.candidates)
-        n, d = rows.X.shape
-        known = default_candidates(n, d, seed, unlabelled=rows.unlabelled is not None)
-        return known if self.candidates is None else pick(self.candidates, known)
+    def _report(self, context: CallbackContext, race: Race) -> bool:
+        """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
+        if not hasattr(self, "_skl_callbacks"):
+            return False
+        self.result_ = race.result()
+        task = context.subcontext("candidate")
+        task.call_on_fit_task_begin(estimator=self)
+        return bool(task.call_on_fit_task_end(estimator=self))
 
-    def _list_learners(self, seed: int) -> list[Candidate]:
-        if self.candidates is not None and not are_names(self.candidates):
-            return as_learners(self.candidates)
-        known = pair_candidates(seed)
-        return known if self.candidates is None else pick(self.candidates, known)
-
-    def _refit(self, race: LabelRace, rows: Rows, searched: Rows, clock: Clock, seed: int) -> None:
-        winner = race.winner()
-        candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
+    def _fit_winner(
+        self, race: Race, winner: int, task: Task, searched: Task, clock: Clock, seed: int
+    ) -> None:
+        """Fit the winner to all samples, or to as many as there is time for."""
+        entry = race.entries[winner]
+        candidate = race.candidates[entry.candidate]
         seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
         times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.share * searched.n_rows / rows.n_rows  # so many cost little more than a fold did
-        used = rows.part(max(looked_at, race.n_trained * times / rows.n_rows), seed)
+        looked_at = race.share * searched.n_rows / task.n_rows  # so many cost little more than a fold did
+        used = task.part(max(looked_at, race.n_trained * times / task.n_rows), seed)
         start = time.monotonic()
         try:
-            scaler, fitted = refit(candidate, setting, used)
+            fitted = used.fit(candidate, entry.setting)
         except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
             if isinstance(error, KeyboardInterrupt):
-                self.stopped_ = "interrupt"
+                self.result_ = self.result_._replace(stopped="interrupt")
             else:
-                warnings.warn(f"{candidate.name} is fitted to fewer rows, for {error}", stacklevel=2)
-            used = rows.part(looked_at, seed)
-            scaler, fitted = refit(candidate, setting, used)
-        self.rows_used_, self.refit_seconds_ = len(used.X), time.monotonic() - start
-        self.best_name_, self.best_settings_ = candidate.name, setting
-        self.best_estimator_ = Pipeline([("scale", scaler), ("svm", fitted)])
-        kernel = kernel_of(fitted, scaler.transform(used.X))
-        self.best_kernel_: Rescaled | None = (
-            None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_)
-        )
-
-    def _refit_pairs(self, race: PairRace, rows: PairRows, seed: int) -> None:
-        _check_some_worked(race, "no candidate could learn from these pairs")
-        winner = race.winner()
-        candidate, setting = race.candidates[race.entries[winner].candidate], race.entries[winner].setting
-        self.auc_ = race.honest_auc(RandomState(seed))
-        self.best_name_, self.best_settings_ = candidate.name, setting
-        self.std_error_ = next(
-            line["std_error"] for line in self.ranking_ if line["candidate"] == candidate.name
-        )
-        self.rows_used_ = len(rows.X)
-        scaler, fitted, kernel = learn_scaled(with_setting(candidate, setting), rows, rows.pairs)
-        steps = [("scale", scaler)] if fitted is None else [("scale", scaler), ("kernel", fitted)]
-        self.best_estimator_ = Pipeline(steps)
-        self.best_kernel_ = Rescaled(kernel, scaler.mean_, scaler.scale_)
+                warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=2)
+            used = task.part(looked_at, seed)
+            fitted = used.fit(candidate, entry.setting)
+        self.refit_seconds_ = time.monotonic() - start
+        self.result_ = self.result_._replace(n_fitted=len(used.X))
+        self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
 
 
-def _number_of(name: str, candidates: list[Candidate]) -> int | None:
-    return next((i for i, one in enumerate(candidates) if one.name == name), None)
+def _check_unlabelled(unlabelled: Any, X: Array) -> Array | None:
+    if unlabelled is None:
+        return None
+    rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+    if rows.shape[1] != X.shape[1]:
+        raise ValueError(f"unlabelled has {rows.shape[1]} features, X has {X.shape[1]}")
+    return rows
 
 
-def _check_some_worked(race: Race, words: str) -> None:
+def _check_some_worked(race: Race) -> None:
     if not len(race.finalists()):
-        reasons = "; ".join(f"{race.candidates[i].name}: {why}" for i, why in race.reason.items())
-        raise ValueError(f"{words} ({reasons})")
+        reasons = "; ".join(f"{race.candidates[i].name}: {fate.note}" for i, fate in race.fates.items())
+        raise ValueError(f"no candidate could be fitted ({reasons})")

@@ -1,61 +1,134 @@
-"""The settings of a candidate on one fold, one after the other: what came of each, and how long it took."""
+"""What a search is given: samples with labels, or with pairs. A task knows its folds and its fits.
+
+A new kind of target is one new file: a `Task`, and a `Race` that keeps its scores, as in `label_task`.
+"""
 
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer._typing import Array
-from mercer.search.candidates import Candidate
+from mercer.kernels import Rescaled
+from mercer.search.candidates import Candidate, are_names, pick
+from mercer.search.race import Outcome, Race
+
+Folds = Sequence[tuple[Any, Any]]
+
+# errors whose message is a sentence; of others, the name of the class says more than the message
+TELLING = (ValueError, MemoryError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)
 
 
 class Attempt(NamedTuple):
     """What came of one setting."""
 
-    values: Array  # for each thing held back: 1 where a class is wrong, or how similar a pair is
+    values: Array  # one per test sample or test pair: 1 where a class is wrong, or how similar a pair is
     fit_seconds: float
     predict_seconds: float
 
 
-class Outcome(NamedTuple):
-    """What came of a candidate's settings on one fold."""
-
-    values: Array  # (n_test, n_settings), as in `Attempt`
-    fit_seconds: Array  # (n_settings,), each with the time that its kernel took, be it shared or not
-    predict_seconds: Array
-    seconds: float  # of all together
-    failures: dict[int, str]  # why a setting has no values
-
-
 class Sample(NamedTuple):
-    """Few of the rows, to time a candidate on."""
+    """A few of the samples, to time a candidate on."""
 
     task: "Task"
     train: Any
     test: Any
-    times: float  # as many there are
+    times: float  # how many times as many there are in all
 
 
-class Task(Protocol):
-    """What candidates are tried on: rows with classes, or pairs of rows."""
+class Fitted(NamedTuple):
+    """A candidate fitted to everything that a task holds."""
 
+    scaler: StandardScaler
+    estimator: Any  # None: the plain metric, which has nothing to fit
+    kernel: sk_kernels.Kernel | None  # of scaled samples; None: it has none that is known
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Return the scaler and the estimator as one."""
+        if self.estimator is None:
+            return Pipeline([("scale", self.scaler)])
+        role = "svm" if hasattr(self.estimator, "predict") else "kernel"
+        return Pipeline([("scale", self.scaler), (role, self.estimator)])
+
+    @property
+    def unscaled_kernel(self) -> Rescaled | None:
+        """Return the kernel of samples as they are."""
+        if self.kernel is None:
+            return None
+        return Rescaled(self.kernel, self.scaler.mean_, self.scaler.scale_)
+
+
+class Task(ABC):
+    """What candidates are tried on, and how they are scored."""
+
+    X: Array
+    reference: ClassVar[str]  # the candidate that the others are compared with
+    candidate_names: ClassVar[tuple[str, ...]]  # of the candidates that it proposes
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Return the number of samples, labelled, paired or not."""
+
+    @abstractmethod
+    def propose(self, seed: int) -> list[Candidate]:
+        """Return the candidates that suit the task, those first that are preferred among equals."""
+
+    @abstractmethod
+    def check_candidates(self, given: Any) -> list[Candidate]:
+        """Return the candidates that a user names, with their estimators."""
+
+    @abstractmethod
+    def at_most(self, n: int, seed: int) -> Self:
+        """Return the task with at most n samples, for the comparison."""
+
+    @abstractmethod
+    def split(self, n_folds: int, seed: int) -> Folds:
+        """Return what to learn from and what to be scored on, fold by fold."""
+
+    @abstractmethod
+    def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> Race:
+        """Return the race of these candidates over these folds."""
+
+    @abstractmethod
     def evaluate(
         self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Any, test: Any
     ) -> Outcome:
-        """Fit each setting to one part and judge it on another."""
+        """Fit each setting to one part and score it on another."""
 
+    @abstractmethod
     def size(self, train: Any) -> int:
         """Return how much there is to learn from."""
 
+    @abstractmethod
     def sample(self, train: Any, test: Any, n: int) -> Sample:
         """Return some n of what there is to learn from."""
 
-    def thin(
-        self, folds: Sequence[tuple[Any, Any]], share: float
-    ) -> tuple["Task", Sequence[tuple[Any, Any]], float]:
-        """Return a share of the rows or more, their folds, and the share that it is."""
+    @abstractmethod
+    def thin(self, folds: Folds, share: float) -> tuple["Task", Folds, float]:
+        """Return a share of the samples or more, their folds, and the share that it is."""
+
+    @abstractmethod
+    def part(self, share: float, seed: int) -> Self:
+        """Return a share of the samples or more, to fit the winner to."""
+
+    @abstractmethod
+    def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
+        """Fit a scaler and a candidate to everything."""
+
+    def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
+        """Return the candidates to compare: those proposed, some of these by name, or the user's own."""
+        if given is not None and not are_names(given):
+            return self.check_candidates(given)
+        proposed = self.propose(seed)
+        return proposed if given is None else pick(given, proposed)
 
 
 def try_settings(
@@ -67,10 +140,17 @@ def try_settings(
     failures: dict[int, str] = {}
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that do not suit the data: their errors tell
+        warnings.simplefilter("ignore")  # of settings that do not suit the data: their scores tell
         for k, setting in enumerate(settings):
             try:
                 values[:, k], fit_seconds[k], predict_seconds[k] = attempt(setting)
-            except Exception as error:  # a stranger's classifier may raise anything: the others go on
-                failures[k] = f"{type(error).__name__}: {error}"
+            except Exception as error:  # a user's classifier may raise anything: the others go on
+                failures[k] = _reason(error)
     return Outcome(values, fit_seconds, predict_seconds, time.perf_counter() - begin, failures)
+
+
+def _reason(error: Exception) -> str:
+    name = type(error).__name__
+    if not str(error):
+        return name
+    return str(error) if isinstance(error, TELLING) else f"{name}: {error}"

@@ -1,60 +1,162 @@
-"""Why the winner was taken, in words: the rule, and what it means where another one stands first."""
+"""A search's result in words: the same in the terminal, in the report and in a notebook."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from mercer.search.candidates import default_candidates
-from mercer.search.pair_task import pair_candidates
+import numpy as np
 
-RULE = (
-    "The winner is the first candidate in the list that is no worse than the best by more than one standard "
-    "error of the difference on the same rows; within a candidate, a setting counts with its neighbours in "
-    "the grid."
-)
-PAIR_RULE = "The winner has the largest AUC on the pairs that all candidates were judged on."
+from mercer.kernels.description import count
+from mercer.search.result import CandidateResult, Difference, Measure, Metric, SearchResult
+
+REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
+STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
+PAIRS_DRAWN = "No dissimilar pairs were listed: those used for scoring were drawn at random."
+
+__all__ = [
+    "PAIRS_DRAWN",
+    "STOPPED",
+    "best_of",
+    "compare_with_reference",
+    "count",
+    "describe_difference",
+    "describe_measure",
+    "describe_rule",
+    "describe_settings",
+    "expected_on_new_samples",
+    "explain_selection",
+    "percent",
+    "reference_name",
+    "signed",
+]
 
 
-def listed_candidates(search: Any, *, unlabelled: bool) -> list[str]:
-    """Return the candidates of a search in the order in which they are listed: those first that one prefers.
-
-    Parameters
-    ----------
-    search : KernelSearchCV
-        Fitted.
-    unlabelled : bool
-        Whether it had rows without classes.
-    """
-    if search.candidates is not None:
-        return [str(name) for name in search.candidates]
-    if hasattr(search, "auc_"):
-        return [one.name for one in pair_candidates(0)]
-    return [one.name for one in default_candidates(1, 1, 0, unlabelled=unlabelled)]
+def percent(share: float) -> str:
+    """Return a share in percent, with one digit after the decimal point."""
+    return f"{100 * share:.1f} %" if np.isfinite(share) else "–"
 
 
-def explain_winner(winner: str, lines: Sequence[Mapping[str, Any]], listed: Sequence[str] = ()) -> str:
-    """Return why the winner was taken although another one stands first; nothing if it stands first itself.
+def signed(value: float, digits: int) -> str:
+    """Return a number with its sign and this many digits after the decimal point; zero has no sign."""
+    if not np.isfinite(value):
+        return "–"
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0.0:.{digits}f}"
 
-    Parameters
-    ----------
-    winner : str
-        The candidate that was chosen.
-    lines : sequence of dict
-        `KernelSearchCV.ranking_`: sorted by errors that allow for the choice of a candidate's own settings.
-    listed : sequence of str, default=()
-        All candidates in the order of the list, see `listed_candidates`. Empty: it is not known.
-    """
-    first, folds = str(lines[0]["candidate"]), {str(line["candidate"]): line["folds"] for line in lines}
-    if winner == first:
+
+def describe_settings(settings: Mapping[str, Any]) -> str:
+    """Return settings by their own names, whatever they are settings of, with floats shortened."""
+    return ", ".join(f"{name.rpartition('__')[2]}={_brief(value)}" for name, value in settings.items())
+
+
+def describe_measure(measure: Measure) -> str:
+    """Return a value with its standard error; nothing if it was not measured."""
+    if not measure.is_known:
         return ""
-    is_auc = any("auc" in line for line in lines)
-    although = f"{winner} is taken although {first} has the {'largest AUC' if is_auc else 'least error'}"
-    if 2 * folds[first] < max(folds.values()):
-        return f"{although}: {first} was judged on too few rows to be taken."
-    if is_auc:
-        return f"{although}: on the pairs that both were judged on, {winner} is no worse."
-    if listed and listed.index(winner) > listed.index(first):
+    factor, digits, unit = _scale(measure.metric)
+    spread = f" ± {factor * measure.std_error:.{digits}f}" if np.isfinite(measure.std_error) else ""
+    return f"{factor * measure.value:.{digits}f}{spread}{unit}"
+
+
+def describe_difference(difference: Difference, metric: Metric) -> str:
+    """Return a difference with its 95 % interval; nothing if nothing was compared."""
+    if not np.isfinite(difference.value):
+        return ""
+    factor, digits, _ = _scale(metric)
+    middle, low, high = (signed(factor * value, digits) for value in difference)
+    return f"{middle} [{low}, {high}]" if difference.is_known else middle
+
+
+def best_of(metric: Metric) -> str:
+    """Return what the best candidate has."""
+    return f"{'highest' if metric.greater_is_better else 'lowest'} {metric.name}"
+
+
+def reference_name(result: SearchResult) -> str:
+    """Return what the candidates are compared with."""
+    return REFERENCES.get(result.reference or "", result.reference or "")
+
+
+def expected_on_new_samples(result: SearchResult) -> str:
+    """Say how good the winner is expected to be."""
+    measure = result.measure
+    if measure is None or not measure.is_known:
+        return ""
+    corrected = "corrected for the selection among candidates"
+    if measure.metric.greater_is_better:
         return (
-            f"{although}: that error allows for the choice of settings; with those that are chosen, {first} "
-            f"is worse than the best by more than one standard error, and {winner} is not."
+            "Of a similar and a dissimilar pair of new samples, the similar one is nearer in "
+            f"{percent(measure.value)} of cases (AUC {measure.value:.3f}), {corrected}."
         )
-    return f"{although}: the two cannot be told apart, and {winner} comes first in the list."
+    return f"Expected {measure.metric.name} on new samples: {describe_measure(measure)}, {corrected}."
+
+
+def compare_with_reference(result: SearchResult) -> str:
+    """Say whether the winner is better than the reference; nothing if they were not compared."""
+    reference = reference_name(result)
+    if result.winner is None or result.reference is None:
+        return ""
+    if result.winner == result.reference:
+        if not _others_compared(result):
+            return f"No other candidate was compared with {reference} on half of the folds or more."
+        return f"No other candidate is significantly better than {reference}: use that."
+    difference = result.candidate(result.winner).difference
+    if not difference.is_known:
+        return ""
+    factor, digits, _ = _scale(result.metric)
+    low, high = (signed(factor * value, digits) for value in (difference.low, difference.high))
+    interval = f"95 % interval {low} to {high}{' percentage points' if result.metric.percent else ''}"
+    if difference.low <= 0.0 <= difference.high:
+        return f"Not significantly different from {reference} ({interval})."
+    if (difference.low > 0.0) == result.metric.greater_is_better:
+        return f"Significantly better than {reference} ({interval}, not corrected for the selection)."
+    return f"Significantly worse than {reference} ({interval}), each corrected for its choice of settings."
+
+
+def describe_rule(result: SearchResult) -> str:
+    """Say how the winner is selected."""
+    if result.metric.greater_is_better:
+        return f"The candidate with the {best_of(result.metric)} on the pairs of all candidates is selected."
+    return (
+        "Of the candidates within one standard error of the best, the first in the list is selected (the "
+        "one-standard-error rule); a setting is judged together with its neighbours in the grid. The list: "
+        f"{', '.join(result.listed)}."
+    )
+
+
+def explain_selection(result: SearchResult) -> str:
+    """Say why the winner was selected although another candidate ranks first; nothing if it ranks first."""
+    first, winner = result.candidates[0], result.winner
+    if winner is None or winner == first.name:
+        return ""
+    although = f"{winner} was selected although {first.name} has the {best_of(result.metric)}"
+    if 2 * first.measure.n_folds < max(one.measure.n_folds for one in result.candidates):
+        return f"{although}: {first.name} was scored on too few folds to be selected."
+    if result.metric.greater_is_better:
+        return f"{although}: on the pairs that both were scored on, {winner} is no worse."
+    if result.listed.index(winner) > result.listed.index(first.name):
+        return (
+            f"{although}: with the settings that were chosen, {first.name} is more than one standard error "
+            f"worse than the best, and {winner} is not."
+        )
+    return f"{although}: they are within one standard error, and {winner} comes first in the list."
+
+
+def _others_compared(result: SearchResult) -> bool:
+    """Return whether another candidate was scored on half of the folds, as it must be to be selected."""
+    most = max(one.measure.n_folds for one in result.candidates)
+    return any(_n_folds(one) * 2 >= most > 0 for one in result.candidates if one.name != result.winner)
+
+
+def _n_folds(one: CandidateResult) -> int:
+    return one.measure.n_folds
+
+
+def _scale(metric: Metric) -> tuple[float, int, str]:
+    """Return the factor, the digits after the decimal point, and the unit that a metric is shown with."""
+    return (100.0, 1, " %") if metric.percent else (1.0, 3, "")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return repr(value.item() if isinstance(value, np.generic) else value)

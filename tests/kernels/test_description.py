@@ -17,7 +17,7 @@ from mercer.kernels import (
     Series,
     Stump,
 )
-from mercer.search.kernel_words import LONGEST, describe_kernel
+from mercer.kernels.description import LONGEST, describe_kernel
 
 RBF_2 = "RBF of width 2"
 INNER = "inner product of two rows"

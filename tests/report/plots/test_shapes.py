@@ -5,6 +5,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -15,17 +16,8 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScale
 from mercer import StumpSVC, StumpSVCCV
 from mercer.datasets import twonorm
 from mercer.report import plot_shapes
-from mercer.report.sections.additive_model import AdditiveModel
+from mercer.report.plots.additive_model import AdditiveModel
 from mercer.svm.additive import ShapeFunction
-
-matplotlib.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -191,7 +183,7 @@ def test_it_draws_into_given_axes_and_returns_them(rows):
 
 def test_the_legend_names_the_classes(rows):
     (legend,) = plot_shapes(StumpSVC().fit(*rows))[0].figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["speaks for no", "speaks for yes"]
+    assert [text.get_text() for text in legend.get_texts()] == ["evidence for no", "evidence for yes"]
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])
@@ -206,7 +198,7 @@ def test_of_many_classes_one_problem_is_drawn(scheme, problem):
     if scheme == "ovr":
         pair = ("the rest", bunch.target_names[problem])
     texts = [text.get_text() for text in axes[0].figure.legends[0].get_texts()]
-    assert texts == [f"speaks for {name}" for name in pair]
+    assert texts == [f"evidence for {name}" for name in pair]
 
 
 @pytest.mark.parametrize("problem", [None, 3, -1])

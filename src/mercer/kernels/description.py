@@ -36,7 +36,7 @@ def describe_kernel(kernel: Any) -> str:
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import RBF
-    >>> from mercer.search.kernel_words import describe_kernel
+    >>> from mercer.kernels.description import describe_kernel
     >>> describe_kernel(RBF(2.0))
     'RBF of width 2'
     """
