@@ -19,7 +19,6 @@ from mercer import KernelBoost, KernelSVC
 from mercer.solvers.kernelboost.chunklets import no_chunklets
 from mercer.solvers.kernelboost.em import run_em, state_problem
 from mercer.solvers.kernelboost.gaussians import Gaussians, Prior
-from mercer.svm import PairwiseKernelSVC
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
@@ -107,7 +106,8 @@ def compare_on_digits(seed: int) -> dict[str, float]:
     spreading = {
         f"LabelSpreading, {k} neighbours": LabelSpreading(kernel="knn", n_neighbors=k) for k in (5, 10, 20)
     }
-    truncated = PairwiseKernelSVC(KernelBoost(n_rounds=10, random_state=seed), C=300.0)
+    learner = KernelBoost(n_rounds=10, random_state=seed)
+    truncated = KernelSVC(learner, C=300.0, kernel_per_class_pair=True)
     truncated.fit(X, y, unlabelled=unlabelled)
     models = {
         OURS: KernelSVC(truncated.learner_.kernel_, C=300.0).fit(X, y),

@@ -6,7 +6,7 @@ from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superke
 from mercer.pairs import Pairs
 from mercer.persistence import load, save
 from mercer.search import KernelSearchCV
-from mercer.svm import KernelSVC, PairwiseKernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 __version__ = version("mercer")
 
@@ -17,7 +17,6 @@ __all__ = [
     "KernelSVC",
     "KernelSearchCV",
     "Pairs",
-    "PairwiseKernelSVC",
     "PerceptronSVC",
     "PerceptronSVCCV",
     "StumpSVC",

@@ -1,8 +1,7 @@
 """Support vector machines as scikit-learn classifiers."""
 
 from mercer.svm.kernel_svc import KernelSVC
-from mercer.svm.pairwise import PairwiseKernelSVC
 from mercer.svm.perceptron import PerceptronSVC, PerceptronSVCCV
 from mercer.svm.stump import StumpSVC, StumpSVCCV
 
-__all__ = ["KernelSVC", "PairwiseKernelSVC", "PerceptronSVC", "PerceptronSVCCV", "StumpSVC", "StumpSVCCV"]
+__all__ = ["KernelSVC", "PerceptronSVC", "PerceptronSVCCV", "StumpSVC", "StumpSVCCV"]

@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.columns import (
+from mercer.solvers.stump_svm import (
     CodedColumns,
+    SVMSolution,
     bin_columns,
     choose_knots,
     code_columns,
     select_rows,
+    solve_path,
+    solve_svm,
 )
-from mercer.solvers.stump_svm.svm_dual import SVMSolution, solve_path, solve_svm
-from mercer.svm.base import Fit
+from mercer.svm.dual import TwoClassSVM
 
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
-FEW_VALUES = 2000  # up to so many values of a feature, all of them become knots
-MAX_STEPS = 1000  # Newton steps, where the user names no number
-ROWS_FOR_KNOTS = (
-    200_000  # bins are chosen on a sample of at most so many rows: more change no bin by a percent
-)
+FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
+MAX_STEPS = 1000  # the default maximum number of Newton steps
+ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
 
 class ShapeFunction(NamedTuple):
@@ -71,11 +71,11 @@ class AdditiveFunction(NamedTuple):
     units: Units
 
     def __call__(self, X: Array) -> Array:
-        """Return f for each row of X. O(D log k) a row, whatever the number of support vectors."""
+        """Return f for each row of X. O(D log k) per row, whatever the number of support vectors."""
         return _evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
 
     def shapes(self) -> list[ShapeFunction]:
-        """Return one shape function a feature, without repeated knots and knots where nothing bends."""
+        """Return one shape function per feature, without repeated knots and knots where nothing bends."""
         knots = self.knots * self.units.scale + self.units.offset[:, None]
         return [_simplify(k, v) for k, v in zip(knots, self.values, strict=True)]
 
@@ -99,8 +99,8 @@ class TrainingRows(NamedTuple):
 
 def fit_path(
     rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], **options: Any
-) -> Iterator[Fit]:
-    """Fit the SVM for each C in ascending order, with C_i = C × weight_i."""
+) -> Iterator[TwoClassSVM]:
+    """TwoClassSVM the SVM for each C in ascending order, with C_i = C × weight_i."""
     bound = rows.units.scale * weight
     start = start_from_sample(rows.columns, y, Cs[0] * bound)
     for solution in solve_path(rows.columns, y, bound, Cs, start=start, **options):
@@ -110,7 +110,7 @@ def fit_path(
 def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None:
     """Solve for one row in ten, each counting for ten, and return coefficients with its decision function.
 
-    For many rows this is a better start than zero, at a tenth of the price. It changes the way, not the
+    For many rows this is a better start than zero, at a tenth of the cost. It changes the way, not the
     minimum.
     """
     if len(y) < SAMPLE_FROM:
@@ -125,13 +125,15 @@ def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None
     return coef
 
 
-def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> Fit:
+def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> TwoClassSVM:
     coef = solution.coef / rows.units.scale
     objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.units.scale
     knots, values = _bends(rows.columns, solution.coef)
     intercept = solution.intercept + _integrate(knots, values)
     function = AdditiveFunction(knots, values, intercept, rows.units)
-    return Fit(function, function.intercept, coef, float(objective), solution.n_iter, solution.residual)
+    return TwoClassSVM(
+        function, function.intercept, coef, float(objective), solution.n_iter, solution.residual
+    )
 
 
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:

@@ -2,47 +2,55 @@
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.svm import SVC
-from sklearn.utils import check_scalar, compute_sample_weight, gen_batches
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import compute_sample_weight, gen_batches
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.kernels import FeatureKernel
 from mercer.limits import check_gram_fits
+from mercer.parameters import check_option, check_positive
 from mercer.solvers.linear_svm import solve_linear_svm
-from mercer.svm.multiclass import TwoClassProblem, combine_decisions, split_problems
+from mercer.svm.base import Samples, SVMClassifier, check_samples
+from mercer.svm.multiclass import TwoClassProblem, split_problems
 
-_BLOCK = 2**24  # entries of the largest matrix that a prediction makes at a time: 128 MiB
+_BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
 
 
-class Machines(NamedTuple):
-    """The decision functions of all pairs of classes, linear in k(x, anchors), or in the features of x."""
+class PairwiseSVMs(NamedTuple):
+    """SVMs of pairs of classes with one kernel, as a function that is linear in k(x, anchors) or in φ(x)."""
 
-    anchors: Array | None  # the support vectors; None: the features stand in their place
-    coef: Array  # one column for each pair of classes; positive values vote for the later class
+    kernel: Any
+    anchors: Array | None  # the support vectors; None: linear in the features
+    coef: Array  # one column per pair of classes; positive values vote for the later class
     intercept: Array
-    n_iter: NDArray[np.intp]
+    n_iter: Index
+
+    def __call__(self, X: Array) -> Array:
+        """Return the decision values, one column per pair of classes, computed in blocks of rows."""
+        blocks = gen_batches(len(X), max(1, _BLOCK // max(1, len(self.coef))))
+        values: Array = np.vstack([self._inputs(X[block]) @ self.coef for block in blocks])
+        return values + self.intercept
+
+    def _inputs(self, X: Array) -> Any:
+        return _features(self.kernel, X) if self.anchors is None else self.kernel(X, self.anchors)
 
 
-class KernelSVC(ClassifierMixin, BaseEstimator):
+class KernelSVC(SVMClassifier):
     r"""A kernel learner and a soft-margin SVM as one classifier.
 
     `fit` learns the kernel and then solves, for each pair of classes, the SVM [LL05, (P1)]
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i (\langle w, \phi(x_i) \rangle + b)),
 
-    where φ is the feature map of the learned kernel and :math:`C_i` is `C` times the weights of the row and
-    of its class. Since the kernel is learned inside `fit`, cross-validation of the whole learns it from the
-    training folds alone: nothing leaks.
+    where φ is the feature map of the learned kernel and :math:`C_i` is `C` times the weights of the sample
+    and of its class. Since the kernel is learned inside `fit`, cross-validation of the whole learns it from
+    the training folds alone: nothing leaks.
 
     Parameters
     ----------
@@ -50,13 +58,19 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
         of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float or None, default=None
-        The price of a margin violation. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
-        None is the C that the learner learns for, if it says so (`Superkernel`), and else 1.
+        The penalty of margin violations. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
+        None is the C that the learner learns for, if it has an `svm_C` (`Superkernel`), and else 1.
     relative_C : bool, default=False
-        Whether `C` is divided by the mean squared distance of the rows from their mean in the feature space
-        of the kernel, so that its scale does not matter: then search C over 0.1 … 100.
+        Whether `C` is divided by the mean squared distance of the samples from their mean in the feature
+        space of the kernel, so that its scale does not matter: then search C over 0.1 … 100.
+    kernel_per_class_pair : bool, default=False
+        Whether each pair of classes has the part of the kernel that suits it, which the learner's
+        `kernel_for` chooses: of `KernelBoost`, the number of rounds that is best aligned with the labels of
+        these two [HBW06, 2.4]. The kernel is learned once, from all classes: those with few labels profit
+        from the others. Each pair then is a problem of its own, in which `class_weight="balanced"` balances
+        the two classes and `relative_C` looks at their samples. Predictions take longer.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies `C` for the rows of each class, as in `sklearn.svm.SVC`.
+        What multiplies `C` for the samples of each class, as in `sklearn.svm.SVC`.
     solver : {"auto", "gram", "features"}, default="auto"
         "gram" computes the Gram matrix, O(n²) memory, and hands it to LIBSVM. "features" needs a kernel with
         a finite feature map of p features (a `FeatureKernel`, or the plain inner product), and solves the
@@ -66,21 +80,22 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         LIBSVM's tolerance for the optimality conditions. The interior-point method, for which more digits
         cost little, stops at a relative duality gap of 10⁻⁶ `tol`.
     max_iter : int, default=-1
-        The most iterations for a pair of classes; -1: no limit of yours.
+        Maximum number of iterations per pair of classes; -1 sets no limit.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels.
+        The classes.
     learner_ : estimator or None
         The fitted learner; None where a kernel was given.
     kernel_ : kernel
         The kernel that was learned or given.
-    svm_ : Machines
-        The SVM of each pair of classes: `anchors` (the support vectors, the only rows that are kept; None if
-        the features were used), `coef`, `intercept`, `n_iter`.
-    n_iter_ : array of shape (n_pairs,)
-        Iterations of the solver for each pair of classes.
+    svms_ : list of PairwiseSVMs
+        One for all pairs of classes (0, 1), (0, 2), …, or one for each pair with `kernel_per_class_pair`:
+        `kernel`, `anchors` (the support vectors, the only samples that are kept; None if the features were
+        used), `coef`, `intercept`, `n_iter`. Called on rows, it returns their decision values.
+    n_iter_ : array of shape (n_class_pairs,)
+        Number of iterations for each pair of classes.
 
     Notes
     -----
@@ -88,15 +103,15 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     to about 10⁻². The time of "features" hardly depends on `C`, where LIBSVM's grows with it. LIBLINEAR is
     not used: it penalises the intercept, which is another problem.
 
-    As in `sklearn.svm.SVC` more than two classes vote one against one. As with its ``break_ties=True`` a tie
-    is broken by the decision values, so that the largest of them is always the prediction.
+    More than two classes vote one against one, and the first class of the most votes is the prediction, as in
+    `sklearn.svm.SVC`.
 
     LIBSVM stores the kernel in single precision, which a large constant in the kernel uses up. Hence K is
     centred first, K_ij − m_i − m_j: since Σ y_i λ_i = 0 this gives the same SVM (the argument of
     [LL05, Theorem 2]) but for its intercept, which Σ y_i λ_i m_i puts right.
 
     `sample_weight` is for the SVM; the learner does not see it. With `pairs` the kernel is learned from them
-    alone, and `y` is for the SVM. They are row numbers of the `X` of this very `fit`: cross-validation, which
+    alone, and `y` is for the SVM. They are row numbers of the `X` of the same `fit`: cross-validation, which
     passes on parts of `X`, does not renumber them.
 
     Examples
@@ -109,6 +124,14 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     >>> search = GridSearchCV(KernelSVC(Perceptron()), {"C": [0.1, 1.0, 10.0]}).fit(X, y)
     >>> bool(search.best_score_ > 0.95)
     True
+
+    Few labels, and a kernel for each pair of classes:
+
+    >>> from mercer import KernelBoost
+    >>> learner = KernelBoost(n_rounds=5, random_state=0)
+    >>> model = KernelSVC(learner, C=100.0, kernel_per_class_pair=True)
+    >>> bool(model.fit(X[::5], y[::5], unlabelled=X).score(X, y) > 0.9)
+    True
     """
 
     def __init__(
@@ -117,6 +140,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         *,
         C: float | None = None,
         relative_C: bool = False,
+        kernel_per_class_pair: bool = False,
         class_weight: Any = None,
         solver: str = "auto",
         tol: float = 1e-3,
@@ -125,6 +149,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         self.learner = learner
         self.C = C
         self.relative_C = relative_C
+        self.kernel_per_class_pair = kernel_per_class_pair
         self.class_weight = class_weight
         self.solver = solver
         self.tol = tol
@@ -137,90 +162,122 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
-            The rows.
-        y : array-like of shape (n,)
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
             Their classes, two or more.
         pairs : Pairs, optional
             Similar and dissimilar rows of `X`, for the learner.
-        unlabelled : array-like of shape (m, D), optional
-            More rows, without classes, for the learner.
-        sample_weight : array-like of shape (n,), optional
-            What multiplies `C` for each row.
+        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+            More samples, without classes, for the learner.
+        sample_weight : array-like of shape (n_samples,), optional
+            What multiplies `C` for each sample. Samples of weight zero are left out of the SVM.
 
         Returns
         -------
         KernelSVC
             This estimator.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        C = self._weigh(X, y, sample_weight)
+        C = self._check_parameters()
+        samples = check_samples(self, X, y, sample_weight, self.class_weight)
         given = {"pairs": pairs, "unlabelled": unlabelled}
-        self.learner_ = _learn(self.learner, X, y, {k: v for k, v in given.items() if v is not None})
+        given = {name: value for name, value in given.items() if value is not None}
+        self.learner_ = _learn(self.learner, samples, given)
         self.kernel_ = _kernel_of(self.learner, self.learner_)
-        self.svm_ = self._solve(X[C > 0], y[C > 0], C[C > 0])
-        self.n_iter_ = self.svm_.n_iter
+        counted = samples.select(np.flatnonzero(samples.weight > 0))
+        problems = split_problems(counted.label, len(self.classes_), "ovo")
+        if self.kernel_per_class_pair:
+            self.svms_ = [self._solve_pair(counted.select(rows), y, C) for rows, y in problems]
+        else:
+            self.svms_ = [self._solve(self.kernel_, counted.X, problems, C * counted.weight)]
+        self.n_iter_ = np.concatenate([svms.n_iter for svms in self.svms_])
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Return how far each row is on the side of each class (of the second one, if there are two)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        blocks = gen_batches(len(X), max(1, _BLOCK // max(1, self.svm_.coef.shape[0])))
-        values = (
-            np.vstack([self._inputs(X[block]) @ self.svm_.coef for block in blocks]) + self.svm_.intercept
-        )
-        return combine_decisions(list(values.T), len(self.classes_), "ovo")
+    def _decisions(self, X: Array) -> Array:
+        return np.hstack([svms(X) for svms in self.svms_])
 
-    def predict(self, X: Any) -> Any:
-        """Return the class of each row."""
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[chosen]
+    def _check_parameters(self) -> float:
+        """Return C."""
+        usual = 1.0 if self.relative_C else getattr(self.learner, "svm_C", 1.0)
+        C = usual if self.C is None else self.C
+        check_positive(C, "C")
+        check_positive(self.tol, "tol")
+        check_option(self.solver, "solver", ("auto", "gram", "features"))
+        if self.kernel_per_class_pair and not hasattr(self.learner, "kernel_for"):
+            raise TypeError(
+                "kernel_per_class_pair=True needs a learner with kernel_for, such as KernelBoost; "
+                f"{self.learner!r} has none"
+            )
+        return float(C)
 
-    def _weigh(self, X: Array, y: NDArray[Any], sample_weight: Any) -> Array:
-        """Check what was asked for, name the classes, and return the C of each row."""
-        usual = 1.0 if self.relative_C else getattr(self.learner, "svm_price", 1.0)
-        price = usual if self.C is None else self.C
-        check_scalar(price, "C", Real, min_val=0, include_boundaries="neither")
-        check_scalar(self.tol, "tol", Real, min_val=0, include_boundaries="neither")
-        if self.solver not in ("auto", "gram", "features"):
-            raise ValueError(f"solver must be 'auto', 'gram' or 'features', not {self.solver!r}")
-        self.classes_ = np.unique(y)
-        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        C = float(price) * weight * compute_sample_weight(self.class_weight, y)
-        weighed = np.unique(y[C > 0])
-        if len(weighed) < len(self.classes_):
-            raise ValueError(f"of the classes {self.classes_}, only {weighed} have rows of positive weight")
-        if len(weighed) < 2:
-            raise ValueError(f"an SVM needs rows of two classes or more, but got one class: {weighed}")
-        return C
+    def _solve_pair(self, pair: Samples, y: Array, C: float) -> PairwiseSVMs:
+        """Solve the SVM of two classes with the kernel, and with the weights, that suit them."""
+        weight = pair.weight
+        if self.class_weight == "balanced":
+            weight = compute_sample_weight("balanced", pair.y)
+            weight = weight if pair.sample_weight is None else weight * pair.sample_weight
+        everything = [TwoClassProblem(np.arange(len(y)), y)]
+        return self._solve(self.learner_.kernel_for(pair.X, pair.label), pair.X, everything, C * weight)
 
-    def _solve(self, X: Array, y: NDArray[Any], C: Array) -> Machines:
-        problems = split_problems(np.searchsorted(self.classes_, y), len(self.classes_), "ovo")
-        if self.solver != "gram" and _has_features(self.kernel_):
-            F = _features(self.kernel_, X)
+    def _solve(self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array) -> PairwiseSVMs:
+        """Solve all problems with one kernel, on its features or on its Gram matrix."""
+        if self.solver != "gram" and _has_features(kernel):
+            F = _features(kernel, X)
             if self.solver == "features" or 5 * F.shape[1] <= len(F):
-                unit = float(F.var(axis=0).sum()) if self.relative_C else 1.0
-                return _solve_on_features(F, problems, C / (unit or 1.0), self.tol, self.max_iter)
+                return self._solve_on_features(kernel, F, problems, C)
         if self.solver == "features":
             raise ValueError(
-                f"{self.kernel_} has no finite feature map: use solver='gram' or 'auto', or a FeatureKernel"
+                f"{kernel} has no finite feature map: use solver='gram' or 'auto', or a FeatureKernel"
             )
-        check_gram_fits(len(X), "Use fewer rows, or a learner with a feature map.")
-        K = self.kernel_(X)
-        unit = float(np.trace(K) / len(K) - K.mean()) if self.relative_C else 1.0
-        C = C / unit if unit > 0 else C
-        return _solve_on_gram(K, X, problems, C, self.tol, self.max_iter)
+        check_gram_fits(len(X), "Use fewer samples, or a learner with a feature map.")
+        return self._solve_on_gram(kernel, X, problems, C)
 
-    def _inputs(self, X: Array) -> Any:
-        """Return what the machines are linear in."""
-        anchors = self.svm_.anchors
-        return _features(self.kernel_, X) if anchors is None else self.kernel_(X, anchors)
+    def _solve_on_features(
+        self, kernel: Any, F: Array, problems: Sequence[TwoClassProblem], C: Array
+    ) -> PairwiseSVMs:
+        if self.relative_C:
+            C = C / (float(F.var(axis=0).sum()) or 1.0)
+        limit = 200 if self.max_iter == -1 else self.max_iter
+        tol = max(1e-6 * self.tol, 1e-10)  # less would be rounding errors
+        found = [solve_linear_svm(F[rows], y, C[rows], tol=tol, max_iter=limit) for rows, y in problems]
+        gap = max(solution.gap for solution in found)
+        if not gap <= tol:
+            warnings.warn(
+                f"KernelSVC stopped at a relative duality gap of {gap:.1e}. Scale the features, or increase "
+                "max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return PairwiseSVMs(
+            kernel,
+            anchors=None,
+            coef=np.column_stack([solution.w for solution in found]),
+            intercept=np.array([solution.b for solution in found]),
+            n_iter=np.array([solution.n_iter for solution in found]),
+        )
+
+    def _solve_on_gram(
+        self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array
+    ) -> PairwiseSVMs:
+        K = kernel(X)
+        spread = float(np.trace(K) / len(K) - K.mean())
+        if self.relative_C and spread > 0:
+            C = C / spread
+        means = K.mean(axis=1) - K.mean() / 2  # see the notes: LIBSVM has single precision
+        K -= means[:, None]
+        K -= means[None, :]
+        coef, intercept, n_iter = np.zeros((len(X), len(problems))), [], []
+        for k, (rows, y) in enumerate(problems):
+            svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
+            svc.fit(K if len(rows) == len(K) else K[np.ix_(rows, rows)], y, sample_weight=C[rows])
+            coef[rows[svc.support_], k] = svc.dual_coef_[0]
+            intercept.append(svc.intercept_[0] - coef[:, k] @ means)
+            n_iter.append(svc.n_iter_[0])
+        support = np.any(coef != 0, axis=1)
+        return PairwiseSVMs(kernel, X[support], coef[support], np.array(intercept), np.array(n_iter))
 
 
-def _learn(learner: Any, X: Array, y: NDArray[Any], given: dict[str, Any]) -> Any:
+def _learn(learner: Any, samples: Samples, given: dict[str, Any]) -> Any:
     """Return the learner, fitted to what is given; None for a kernel, which has nothing to learn."""
     if learner is None or isinstance(learner, sk_kernels.Kernel):
         if given:
@@ -231,7 +288,7 @@ def _learn(learner: Any, X: Array, y: NDArray[Any], given: dict[str, Any]) -> An
         return None
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
-    fitted = clone(learner).fit(X, y, **given)
+    fitted = clone(learner).fit(samples.X, samples.y, **given)
     if not hasattr(fitted, "kernel_"):
         raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
     return fitted
@@ -252,40 +309,3 @@ def _has_features(kernel: Any) -> bool:
 def _features(kernel: Any, X: Array) -> Array:
     """Return features of X whose inner products are the kernel."""
     return kernel.transform(X) if isinstance(kernel, FeatureKernel) else X
-
-
-def _solve_on_gram(
-    K: Array, X: Array, problems: Sequence[TwoClassProblem], C: Array, tol: float, max_iter: int
-) -> Machines:
-    means = K.mean(axis=1) - K.mean() / 2
-    K -= means[:, None]
-    K -= means[None, :]
-    columns, intercepts, n_iter = [], [], []
-    for rows, target in problems:
-        svc = SVC(kernel="precomputed", tol=tol, max_iter=max_iter)
-        svc.fit(K if len(rows) == len(K) else K[np.ix_(rows, rows)], target, sample_weight=C[rows])
-        column = np.zeros(len(X))
-        column[rows[svc.support_]] = svc.dual_coef_[0]
-        columns.append(column)
-        intercepts.append(svc.intercept_[0] - column @ means)
-        n_iter.append(svc.n_iter_[0])
-    coef = np.column_stack(columns)
-    support = np.any(coef != 0, axis=1)
-    return Machines(X[support], coef[support], np.array(intercepts), np.array(n_iter))
-
-
-def _solve_on_features(
-    F: Array, problems: Sequence[TwoClassProblem], C: Array, tol: float, max_iter: int
-) -> Machines:
-    limit = 200 if max_iter == -1 else max_iter
-    wanted = max(1e-6 * tol, 1e-10)  # less would be rounding errors
-    found = [solve_linear_svm(F[rows], y, C[rows], tol=wanted, max_iter=limit) for rows, y in problems]
-    gap = max(solution.gap for solution in found)
-    if not gap <= wanted:
-        warnings.warn(
-            f"the SVM stopped at a relative duality gap of {gap:.1e}: scale the data or raise max_iter",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    w, b, n_iter, _, _ = zip(*found, strict=True)
-    return Machines(None, np.column_stack(w), np.array(b), np.array(n_iter))

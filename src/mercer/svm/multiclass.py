@@ -1,23 +1,26 @@
-"""Many classes as several problems of two: one against one (as LIBSVM does) or one against the rest."""
+"""Several classes as problems of two: one against one, as LIBSVM does, or one against the rest.
 
-from collections.abc import Sequence
+Decision values are a matrix with one column per two-class problem. One against one, the pairs of classes come
+in the order (0, 1), (0, 2), …, and positive values are for the later class.
+"""
+
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.multiclass import _ovr_decision_function
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 
 
 class TwoClassProblem(NamedTuple):
     """Rows of a data set with labels −1 and +1."""
 
-    rows: NDArray[np.intp]
+    rows: Index
     y: Array
 
 
-def split_problems(label: NDArray[Any], n_classes: int, scheme: str) -> list[TwoClassProblem]:
+def split_problems(label: Index, n_classes: int, scheme: str) -> list[TwoClassProblem]:
     """Return the two-class problems of labels 0 … n_classes − 1. Two classes make one problem."""
     everything = np.arange(len(label))
     if n_classes == 2:
@@ -31,26 +34,31 @@ def split_problems(label: NDArray[Any], n_classes: int, scheme: str) -> list[Two
     return problems
 
 
-def combine_decisions(decisions: Sequence[Array], n_classes: int, scheme: str) -> Array:
-    """Return one score a row (two classes) or one score a row and class; the largest wins.
+def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:
+    """Return one score per row (two classes), or one per row and class.
 
-    One against one: the number of votes, ties broken by the sum of the decision values squashed into
-    (−1/3, 1/3), as scikit-learn does.
+    One against one: the number of votes plus the sum of the decision values squashed into (−1/3, 1/3), which
+    orders rows and classes of equally many votes; as in scikit-learn.
     """
     if n_classes == 2:
-        return decisions[0]
+        return decisions[:, 0]
+    scores: Array = (
+        decisions if scheme == "ovr" else _ovr_decision_function(decisions > 0, decisions, n_classes)
+    )
+    return scores
+
+
+def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
+    """Return the class of each row; one against one, the first class that has the most votes, as in LIBSVM.
+
+    There the pair (a, b) votes for a where its decision is positive for a, and else for b.
+    """
+    if n_classes == 2:
+        return (decisions[:, 0] > 0).astype(np.intp)
     if scheme == "ovr":
-        return np.column_stack(decisions)
-    votes = np.zeros((len(decisions[0]), n_classes))
-    confidence = np.zeros_like(votes)
-    for (a, b), f in zip(combinations(range(n_classes), 2), decisions, strict=True):
-        votes[:, b] += f > 0
-        votes[:, a] += f <= 0
-        confidence[:, b] += f
-        confidence[:, a] -= f
-    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
-
-
-def choose_classes(scores: Array) -> NDArray[np.intp]:
-    """Return the position of the class that wins in each row."""
-    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return decisions.argmax(axis=1)
+    votes = np.zeros((len(decisions), n_classes), dtype=np.intp)
+    for (a, b), f in zip(combinations(range(n_classes), 2), decisions.T, strict=True):
+        votes[:, a] += f < 0
+        votes[:, b] += f >= 0
+    return votes.argmax(axis=1)

@@ -17,12 +17,12 @@ from mercer._typing import Array
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
-from mercer.solvers.stump_svm.proximal import measure_violation
+from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
-from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
+from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
 from mercer.svm.selection import SelectedCSVC
 
-EXACT_ROWS = 3000  # "auto" is exact up to so many rows: the Gram matrix is 72 MB
+EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
 POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did
 BLOCK = 2**22  # distances held at a time in a prediction: 32 MB
 
@@ -53,7 +53,7 @@ class SlicedFunction(NamedTuple):
         return self.additive(X @ self.directions)
 
 
-class PerceptronMachine(DualSVC):
+class PerceptronSVM(DualSVC):
     """What `PerceptronSVC` and `PerceptronSVCCV` share: the perceptron kernel, and how to compute with it."""
 
     def _plan(self, n_rows: int) -> None:
@@ -68,12 +68,12 @@ class PerceptronMachine(DualSVC):
 
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
-    ) -> Iterator[Fit]:
+    ) -> Iterator[TwoClassSVM]:
         if self._exact:
             return self._exact_path(X, y, weight, Cs)
         return self._sliced_path(X, y, weight, Cs, progress)
 
-    def _exact_path(self, X: Array, y: Array, weight: Array, Cs: Sequence[float]) -> Iterator[Fit]:
+    def _exact_path(self, X: Array, y: Array, weight: Array, Cs: Sequence[float]) -> Iterator[TwoClassSVM]:
         check_gram_fits(len(X), "Use method='sliced', or fewer rows.")
         K = cdist(X, X)
         np.negative(K, out=K)
@@ -85,7 +85,7 @@ class PerceptronMachine(DualSVC):
 
     def _sliced_path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
-    ) -> Iterator[Fit]:
+    ) -> Iterator[TwoClassSVM]:
         n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
         directions = draw_directions(X.shape[1], n_directions, self._seed)
         rows = TrainingRows.prepare(X @ directions, self.max_bins, self._seed)
@@ -94,7 +94,7 @@ class PerceptronMachine(DualSVC):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
 
 
-def _describe(svm: SVC, X: Array, K: Array, y: Array, bound: Array) -> Fit:
+def _describe(svm: SVC, X: Array, K: Array, y: Array, bound: Array) -> TwoClassSVM:
     lower, upper = np.minimum(y, 0) * bound, np.maximum(y, 0) * bound
     coef = np.zeros(len(X))
     coef[svm.support_] = svm.dual_coef_[0]
@@ -104,7 +104,7 @@ def _describe(svm: SVC, X: Array, K: Array, y: Array, bound: Array) -> Fit:
     residual, intercept = measure_violation(coef, value, y, lower, upper)
     function = DistanceFunction(X[support], coef[support], intercept)
     objective = float(0.5 * coef @ value - y @ coef)
-    return Fit(function, intercept, coef, objective, int(svm.n_iter_[0]), residual)
+    return TwoClassSVM(function, intercept, coef, objective, int(svm.n_iter_[0]), residual)
 
 
 def _polish(K: Array, y: Array, coef: Array, lower: Array, upper: Array) -> Array:
@@ -129,7 +129,7 @@ def _polish(K: Array, y: Array, coef: Array, lower: Array, upper: Array) -> Arra
 
 
 def draw_directions(n_features: int, n_directions: int, random_state: Any) -> Array:
-    """Draw directions θ_k, one a column, so scaled that Σ_k |θ_kᵀ(x − x')| estimates ‖x − x'‖₂ without bias.
+    """Draw directions θ_k, one per column, scaled so that Σ_k |θ_kᵀ(x − x')| estimates ‖x − x'‖₂ unbiasedly.
 
     For θ uniform on the unit sphere of D dimensions E|θᵀz| = ‖z‖₂ / c_D with
     c_D = √π Γ((D+1)/2) / Γ(D/2) [LL05, V]. They come in orthogonal blocks, which lowers the variance.
@@ -144,12 +144,12 @@ def draw_directions(n_features: int, n_directions: int, random_state: Any) -> Ar
     return np.ascontiguousarray(directions * (inverse_mean_cosine(n_features) / n_directions))
 
 
-class PerceptronSVC(FixedCSVC, PerceptronMachine):
+class PerceptronSVC(FixedCSVC, PerceptronSVM):
     r"""The soft-margin SVM over all perceptrons [LL05, Definition 3 and (P2)].
 
     The perceptron kernel :math:`\Delta_P - \|x - x'\|_2` is the inner product of what infinitely many linear
-    threshold units say of two rows: the SVM is a neural network with one infinitely wide hidden layer. It
-    works about as well as the Gaussian kernel and has no width to tune.
+    threshold units say about two samples: the SVM is a neural network with one infinitely wide hidden layer.
+    It works about as well as the Gaussian kernel and has no width to tune.
 
     Exact, it needs the Gram matrix, and LIBSVM solves it. By slices, it needs none: for a unit vector θ drawn
     at random, :math:`\|z\|_2 = c_D \, E|\theta^\top z|`, so that the kernel is the average of stump kernels
@@ -158,22 +158,22 @@ class PerceptronSVC(FixedCSVC, PerceptronMachine):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a margin violation. Features in [−1, 1] need values of about 2⁻¹⁰ to 2³ [LL05, VI].
+        The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2³ [LL05, VI].
     method : {"auto", "exact", "sliced"}, default="auto"
         "exact" needs 16 n² bytes (n = 3000: 0.14 GB, n = 20 000: 6.4 GB) and says so before it starts if the
-        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 rows.
+        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 samples.
     n_directions : int or None, default=None
-        Projections of "sliced"; None takes 16 for each feature.
+        Number of projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64
-        The bins of each projection, as in `StumpSVC`; of "sliced" alone.
+        Number of bins of each projection, as in `StumpSVC`; for "sliced" alone.
     max_iter : int or None, default=None
-        The most steps of the solver: LIBSVM's, of which None allows any number, or Newton steps, 1000.
+        Maximum number of iterations: of LIBSVM, which None leaves without limit, or Newton steps, 1000.
     tol, class_weight, multi_class
         As in `StumpSVC`.
     random_state : int, RandomState or None, default=None
-        The directions.
+        Random seed of the directions.
     n_jobs : int or None, default=None
-        Threads, over the two-class problems of more than two classes.
+        Number of threads, over the two-class problems of more than two classes.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class PerceptronSVC(FixedCSVC, PerceptronMachine):
         self.n_jobs = n_jobs
 
 
-class PerceptronSVCCV(SelectedCSVC, PerceptronMachine):
+class PerceptronSVCCV(SelectedCSVC, PerceptronSVM):
     """A `PerceptronSVC` whose C is chosen by cross-validation along warm-started paths.
 
     Parameters
@@ -232,7 +232,7 @@ class PerceptronSVCCV(SelectedCSVC, PerceptronMachine):
     C_, Cs_, scores_
         As in `StumpSVCCV`.
     classes_, intercept_, support_, dual_coef_, objective_, residual_, n_iter_
-        Of the fit to all rows, as in `StumpSVC`.
+        Of the fit to all samples, as in `StumpSVC`.
 
     Examples
     --------

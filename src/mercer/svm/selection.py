@@ -6,18 +6,19 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from mercer._typing import Array
-from mercer.svm.base import DualSVC, Fit, Training, run_in_threads
-from mercer.svm.multiclass import choose_classes, combine_decisions, split_problems
+from mercer._typing import Array, Index
+from mercer.svm.base import Samples
+from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
+from mercer.svm.multiclass import choose_classes, split_problems
 
 
 def make_grid(Cs: int | ArrayLike) -> Array:
-    """Return ascending C: those given, or so many from 2⁻¹⁷ to 2³ in equal ratios [LL05, VI]."""
+    """Return ascending C: those given, or that number of them from 2⁻¹⁷ to 2³ in equal ratios [LL05, VI]."""
     if isinstance(Cs, bool):
         raise TypeError(f"Cs must be a number of values, or the values of C; got {Cs}.")
     if isinstance(Cs, Integral):
@@ -37,21 +38,21 @@ class SelectedCSVC(DualSVC):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose C by cross-validation, then fit the SVM to all rows.
+        """Choose C by cross-validation, then fit the SVM to all samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The samples.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies C for each row. The scores are weighted alike, unless `scoring` is a callable.
-            Rows of weight zero are left out.
+            What multiplies C for each sample. The scores are weighted alike, unless `scoring` is a callable.
+            Samples of weight zero are left out.
         """
         self.Cs_ = make_grid(self.Cs)
-        data = self._check_training(X, y, sample_weight)
-        folds = self._check_folds(data)
+        samples = self._check_training(X, y, sample_weight)
+        folds = self._check_folds(samples)
         context = self._init_callback_context(max_subtasks=len(folds) + 1, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
         tasks = [
@@ -61,7 +62,7 @@ class SelectedCSVC(DualSVC):
         results = run_in_threads(
             self.n_jobs,
             [
-                partial(self._score_fold, data, train, test, task)
+                partial(self._score_fold, samples, train, test, task)
                 for (train, test), task in zip(folds, tasks, strict=True)
             ],
         )
@@ -69,18 +70,19 @@ class SelectedCSVC(DualSVC):
         self._warn_unless_converged([fit for _, worst in results for fit in worst])
         self.C_ = float(self.Cs_[np.argmax(self.scores_.mean(axis=0))])  # the smallest of equals
         refit = context.subcontext("refit", task_id=len(folds), max_subtasks=None, sequential_subtasks=False)
-        self._fit_problems(data, self.C_, refit.call_on_fit_task_begin(estimator=self))
+        self._fit_problems(samples, self.C_, refit.call_on_fit_task_begin(estimator=self))
         refit.call_on_fit_task_end(estimator=self)
         context.call_on_fit_task_end(estimator=self)
         return self
 
-    def _check_folds(self, data: Training) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def _check_folds(self, samples: Samples) -> list[tuple[Index, Index]]:
         """Return the rows of each fold that count; each class must be in every training part."""
-        rows = np.arange(len(data.X))
+        rows = np.arange(len(samples.X))
         folds = []
-        for k, fold in enumerate(check_cv(self.cv, data.label, classifier=True).split(data.X, data.label)):
-            train, test = (part[data.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
-            missing = np.setdiff1d(np.arange(len(self.classes_)), data.label[train])
+        splitter = check_cv(self.cv, samples.label, classifier=True)
+        for k, fold in enumerate(splitter.split(samples.X, samples.label)):
+            train, test = (part[samples.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
+            missing = np.setdiff1d(np.arange(len(self.classes_)), samples.label[train])
             if len(missing) > 0:
                 raise ValueError(
                     f"The training part of fold {k} holds no row of class {self.classes_[missing[0]]}. Use "
@@ -92,35 +94,34 @@ class SelectedCSVC(DualSVC):
         return folds
 
     def _score_fold(
-        self, data: Training, train: NDArray[Any], test: NDArray[Any], task: CallbackContext
-    ) -> tuple[list[float], list[Fit]]:
+        self, samples: Samples, train: Index, test: Index, task: CallbackContext
+    ) -> tuple[list[float], list[TwoClassSVM]]:
         """Return the score on the test rows for each C, and the least converged fit of each."""
         task.call_on_fit_task_begin(estimator=self)
-        fold = data.rows_that_count(train)
+        fold = samples.select(train)
         problems = split_problems(fold.label, len(self.classes_), self._scheme)
-        parts = [fold.rows_that_count(problem.rows) for problem in problems]
+        parts = [fold.select(problem.rows) for problem in problems]
         paths = [
             self._path(part.X, problem.y, part.weight, list(self.Cs_), None)
             for part, problem in zip(parts, problems, strict=True)
         ]
-        scores, worst = [], []
+        held_out, scores, worst = samples.select(test), [], []
         for k, fits in enumerate(zip(*paths, strict=True)):
             step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
-            scores.append(self._score(data, test, [fit.function for fit in fits]))
+            scores.append(self._score(held_out, [fit.function for fit in fits]))
             worst.append(max(fits, key=lambda fit: fit.residual))
             step.call_on_fit_task_end(estimator=self)
         task.call_on_fit_task_end(estimator=self)
         return scores, worst
 
-    def _score(self, data: Training, test: NDArray[Any], functions: list[Any]) -> float:
+    def _score(self, test: Samples, functions: list[Any]) -> float:
         """Return the score of a candidate on the test rows."""
-        X, label = data.X[test], data.label[test]
-        weight = None if data.sample_weight is None else data.sample_weight[test]
-        if self.scoring is None:  # as accuracy_score, without checking again what has been checked
-            scores = combine_decisions([f(X) for f in functions], len(self.classes_), self._scheme)
-            return float(np.average(choose_classes(scores) == label, weights=weight))
         candidate = copy(self)
         candidate._functions = functions
-        options = {} if weight is None or callable(self.scoring) else {"sample_weight": weight}
+        if self.scoring is None:  # as accuracy_score, without checking again what has been checked
+            chosen = choose_classes(candidate._decisions(test.X), len(self.classes_), self._scheme)
+            return float(np.average(chosen == test.label, weights=test.sample_weight))
+        weighted = test.sample_weight is not None and not callable(self.scoring)
+        options = {"sample_weight": test.sample_weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, X, self.classes_[label], **options))
+        return float(scorer(candidate, test.X, self.classes_[test.label], **options))

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
-from mercer.svm.base import DualSVC, Fit, FixedCSVC, Progress
+from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
 from mercer.svm.selection import SelectedCSVC
 
 
-class StumpMachine(DualSVC):
-    """What `StumpSVC` and `StumpSVCCV` share: the stump kernel. They have `max_bins` and `random_state`."""
+class StumpSVM(DualSVC):
+    """What `StumpSVC` and `StumpSVCCV` share: the stump kernel, and the parameter `max_bins`."""
 
     def _plan(self, n_rows: int) -> None:
         if self.max_bins is not None:
@@ -24,7 +24,7 @@ class StumpMachine(DualSVC):
 
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
-    ) -> Iterator[Fit]:
+    ) -> Iterator[TwoClassSVM]:
         rows = TrainingRows.prepare(X, self.max_bins, self._seed)
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
         return fit_path(rows, y, weight, Cs, **options)
@@ -37,17 +37,17 @@ class StumpMachine(DualSVC):
         return shapes[0] if len(self.classes_) == 2 else shapes
 
 
-class StumpSVC(FixedCSVC, StumpMachine):
+class StumpSVC(FixedCSVC, StumpSVM):
     r"""The soft-margin SVM over all decision stumps [LL05, Definition 2 and (P2)].
 
     The stump kernel :math:`\Delta_S - \|x - x'\|_1` is the inner product of what infinitely many decision
-    stumps say of two rows. Its SVM is exactly an additive model,
+    stumps say about two samples. Its SVM is exactly an additive model,
 
     .. math:: f(x) = \sum_d g_d(x_d) + b, \qquad
               \min_{g, b} \tfrac14 \sum_d \int g_d'(t)^2 dt + \sum_i C_i \max(0, 1 - y_i f(x_i)),
 
     with piecewise linear :math:`g_d` (`shape_functions_`) that are constant beyond the data. The solver
-    (`stump_svm.svm_dual`) uses this: no Gram matrix (but distances among at most 1000 rows), O(n D)
+    (`mercer.solvers.stump_svm`) uses this: no Gram matrix (but distances among at most 1000 samples), O(n D)
     memory, O(n D) for each product with the kernel. LIBSVM on the Gram matrix finds the same classifier, at
     O(n²).
 
@@ -56,45 +56,47 @@ class StumpSVC(FixedCSVC, StumpMachine):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a margin violation. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI].
+        The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI].
     max_bins : int or None, default=None
-        None solves the exact problem. A number (256 is good) moves each value to the nearest of so many, the
-        means of bins of equally many rows: faster for many rows, and for most data the same classifier.
+        None solves the exact problem. With a number (256 is good) each feature has at most that number of
+        bins of equally many samples, and each value moves to the mean of its bin: faster for many samples,
+        and for most data the same classifier.
     tol : float, default=1e-3
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`.
     max_iter : int or None, default=None
-        The most steps of the solver (`mercer.solvers.stump_svm.svm_dual.solve_svm`); None is 1000.
+        Maximum number of iterations (Newton steps; for few samples, sweeps of SMO). None is 1000.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies C for the rows of each class.
+        What multiplies C for the samples of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        More than two classes: a vote of all pairs (as LIBSVM does), or each class against the rest.
+        More than two classes: one against one, with votes counted as in LIBSVM; or one against the rest.
     random_state : int, RandomState or None, default=None
-        Which rows the bins are chosen on, if there are more than 200 000. Without bins nothing is random.
+        Random seed of the samples that the bins are chosen on, if there are more than 200 000. Without bins
+        nothing is random.
     n_jobs : int or None, default=None
-        Threads, over the two-class problems of more than two classes.
+        Number of threads, over the two-class problems of more than two classes.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The classes.
     shape_functions_ : list
-        Knots and values of every g_d, of mean zero over the support vectors (over the bins): one a feature.
-        For more than two classes one such list a problem, in the order (0, 1), (0, 2), … or class by class.
+        Knots and values of g_d per feature, of mean zero over the support vectors (over the bins). For more
+        than two classes one such list per problem, in the order (0, 1), (0, 2), … or class by class.
     intercept_ : array of shape (n_problems,)
         b, for these shape functions.
     support_ : array of shape (n_support,)
-        The rows of the training data with a nonzero coefficient.
+        The row numbers of the support vectors: training samples with a nonzero coefficient.
     dual_coef_ : array of shape (n_problems, n_support)
         y_i λ_i of (P2), of each support vector.
     objective_, residual_, n_iter_ : arrays of shape (n_problems,)
-        The minimum of (P2), the violation of its optimality conditions, and the steps of the solver.
+        The minimum of (P2), the violation of its optimality conditions, and the number of iterations.
 
     Notes
     -----
     Departures from the paper. The constant Δ_S is left out, which changes nothing (Theorem 2). The paper's
     solver is LIBSVM; this one finds the same minimum.
 
-    With `max_bins`, a new row is not moved to a bin: f is linear between the bins' values.
+    With `max_bins`, new samples are not moved to bins: f is linear between the means of the bins.
 
     Examples
     --------
@@ -129,7 +131,7 @@ class StumpSVC(FixedCSVC, StumpMachine):
         self.n_jobs = n_jobs
 
 
-class StumpSVCCV(SelectedCSVC, StumpMachine):
+class StumpSVCCV(SelectedCSVC, StumpSVM):
     """A `StumpSVC` whose C is chosen by cross-validation along warm-started paths.
 
     Parameters
@@ -139,22 +141,22 @@ class StumpSVCCV(SelectedCSVC, StumpMachine):
     cv : int, splitter or iterable, default=5
         The folds, as in `sklearn.linear_model.LogisticRegressionCV`.
     scoring : str, callable or None, default=None
-        What to maximise; None is the accuracy.
+        The score to maximise; None is the accuracy.
     max_bins, tol, max_iter, class_weight, multi_class, random_state
         As in `StumpSVC`.
     n_jobs : int or None, default=None
-        Threads, over the folds.
+        Number of threads, over the folds.
 
     Attributes
     ----------
     C_ : float
         The C of the best mean score, the smallest of equals.
     Cs_ : array of shape (n_Cs,)
-        The values that were tried, ascending.
+        The values of C, ascending.
     scores_ : array of shape (n_folds, n_Cs)
         The scores.
     classes_, shape_functions_, intercept_, support_, dual_coef_, objective_, residual_, n_iter_
-        Of the fit to all rows, as in `StumpSVC`.
+        Of the fit to all samples, as in `StumpSVC`.
 
     Examples
     --------

@@ -10,14 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
-from mercer import KernelBoost
+from mercer import KernelBoost, KernelSVC
 from mercer.datasets import hooked_log_ratio
 from mercer.papers import CATALOGUE
 from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
 from mercer.papers.hbw06 import classifiers, table1, table2
 from mercer.papers.hbw06.classifiers import Draw, Settings
-from mercer.svm import PairwiseKernelSVC
 
 TABLE1, TABLE2 = CATALOGUE["hbw06-table1"], CATALOGUE["hbw06-table2"]
 SETTINGS = Settings(C=300.0, n_rounds=2, degree=3)
@@ -103,7 +102,8 @@ def test_kernelboost_learns_from_labels_and_unless_alone_from_unlabelled_rows(di
         n_rounds=2, n_components=4 if dissolve else None, dissolve=dissolve, n_mutual=12, random_state=3
     )
     unlabelled = None if alone else draw.unlabelled
-    oracle = PairwiseKernelSVC(learner, C=300.0).fit(draw.X, draw.y, unlabelled=unlabelled)
+    oracle = KernelSVC(learner, C=300.0, kernel_per_class_pair=True)
+    oracle.fit(draw.X, draw.y, unlabelled=unlabelled)
     model = classifiers.fit_kernelboost(draw, 3, settings, dissolve=dissolve, alone=alone)
     assert_allclose(model.decision_function(draw.X_test), oracle.decision_function(draw.X_test))
 
@@ -112,7 +112,8 @@ def test_kernelboost_learns_from_labels_and_unless_alone_from_unlabelled_rows(di
 def test_a_soft_margin_has_c_of_one_and_weights_where_classes_count_the_same(balanced):
     draw = small_draw()
     learner = KernelBoost(n_rounds=2, random_state=3)
-    oracle = PairwiseKernelSVC(learner, C=1.0, class_weight="balanced" if balanced else None)
+    weights = "balanced" if balanced else None
+    oracle = KernelSVC(learner, C=1.0, class_weight=weights, kernel_per_class_pair=True)
     oracle.fit(draw.X, draw.y, unlabelled=draw.unlabelled)
     model = classifiers.FITS["KB C=1"][0](draw, 3, SETTINGS._replace(balanced=balanced))
     assert_allclose(model.decision_function(draw.X_test), oracle.decision_function(draw.X_test))
@@ -217,7 +218,7 @@ def test_support_vectors_are_marked():
     model = classifiers.fit_kernelboost(draw, 0, SETTINGS, dissolve=False)
     ax = Figure().subplots()
     table1.mark_support(ax, model, draw)
-    oracle = SVC(C=300.0, kernel=model.machines_[0].kernel_, tol=1e-6).fit(draw.X, draw.y)
+    oracle = SVC(C=300.0, kernel=model.svms_[0].kernel, tol=1e-6).fit(draw.X, draw.y)
     marked = {tuple(row) for row in ax.collections[0].get_offsets()}
     assert {tuple(row) for row in draw.X[oracle.support_]} <= marked
     assert len(marked) < len(draw.X)

@@ -14,7 +14,7 @@ What the paper leaves open of them is settled here:
   from 2⁻⁴ to 2⁴ over s. There are five folds, or as many as the smallest class has rows.
 - ``Tuned`` is not in the paper either, whose RBF column is easy to beat: it also chooses C, from 0.1 to 10⁴
   and, where ``KB C=1`` has weights, whether to have them, by balanced accuracy.
-- Machines for pairs of classes vote, ties going by the sum of decision values.
+- The SVMs of pairs of classes vote; ties are broken by the sum of the decision values.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,8 +28,8 @@ from sklearn.svm import SVC
 from mercer._typing import Array, Labels
 from mercer.learners import KernelBoost
 from mercer.papers.harness.experiment import Method
-from mercer.svm import PairwiseKernelSVC
-from mercer.svm.multiclass import choose_classes, combine_decisions
+from mercer.svm import KernelSVC
+from mercer.svm.multiclass import score_classes
 
 N_MUTUAL = 12
 LOG2_GAMMA = np.arange(-4, 5)
@@ -62,7 +62,7 @@ Fit = Callable[[Draw, int, Settings], Any]
 
 def fit_kernelboost(
     draw: Draw, seed: int, settings: Settings, *, dissolve: bool, alone: bool = False, soft: bool = False
-) -> PairwiseKernelSVC:
+) -> KernelSVC:
     """Return SVMs for all pairs of classes, with the parts of one learned kernel that suit them.
 
     With `alone` the kernel is learned from the labelled rows alone. With `soft` C is one, and classes have
@@ -76,7 +76,8 @@ def fit_kernelboost(
         random_state=seed,
     )
     weights = "balanced" if soft and settings.balanced else None
-    model = PairwiseKernelSVC(learner, C=1.0 if soft else settings.C, class_weight=weights)
+    C = 1.0 if soft else settings.C
+    model = KernelSVC(learner, C=C, class_weight=weights, kernel_per_class_pair=True)
     return model.fit(draw.X, draw.y, unlabelled=None if alone else draw.unlabelled)
 
 
@@ -118,8 +119,8 @@ def mean_square(draw: Draw) -> float:
 
 def pair_decisions(model: Any, X: Array) -> Array:
     """Return the decision values of all pairs of classes (0, 1), (0, 2), …; positive for the later one."""
-    if isinstance(model, PairwiseKernelSVC):
-        return np.column_stack([machine.decision_function(X) for machine in model.machines_])
+    if isinstance(model, KernelSVC):
+        return np.hstack([svms(X) for svms in model.svms_])
     decisions = model.decision_function(X)
     return decisions[:, None] if decisions.ndim == 1 else -decisions  # scikit-learn: positive for the first
 
@@ -127,7 +128,8 @@ def pair_decisions(model: Any, X: Array) -> Array:
 def percent_right(decisions: Array, y: Labels) -> float:
     """Return the accuracy in % of the votes of all pairs of classes."""
     n_classes = int(1 + np.sqrt(1 + 8 * decisions.shape[1])) // 2
-    chosen = choose_classes(combine_decisions(list(decisions.T), n_classes, "ovo"))
+    scores = score_classes(decisions, n_classes, "ovo")
+    chosen = scores > 0 if n_classes == 2 else scores.argmax(axis=1)
     return 100 * float(np.mean(chosen == y))
 
 

@@ -23,7 +23,7 @@ from mercer.datasets import hooked, hooked_log_ratio
 from mercer.kernels import Mixture
 from mercer.papers.harness.experiment import Figure, Method, Table, published, seed_of
 from mercer.papers.hbw06.classifiers import Draw, Fit, Settings, fit_kernelboost, methods_of, score_votes
-from mercer.svm import PairwiseKernelSVC
+from mercer.svm import KernelSVC
 
 KEY = "hbw06-table1"
 N_ROWS = 500
@@ -109,7 +109,7 @@ def ellipse(mean: Array, covariance: Array) -> Array:
     return points
 
 
-def draw_separator(ax: Any, model: PairwiseKernelSVC) -> None:
+def draw_separator(ax: Any, model: KernelSVC) -> None:
     """Draw the side of each class, and the line between them."""
     axes = [np.linspace(-reach, reach, GRID_STEPS) for reach in REACH]
     points = np.column_stack([grid.ravel() for grid in np.meshgrid(*axes)])
@@ -118,7 +118,7 @@ def draw_separator(ax: Any, model: PairwiseKernelSVC) -> None:
     ax.contour(*axes, values, levels=[0], colors="black", linewidths=1.6)
 
 
-def mark_support(ax: Any, model: PairwiseKernelSVC, data: Draw) -> None:
+def mark_support(ax: Any, model: KernelSVC, data: Draw) -> None:
     """Draw a black dot into each support vector: a row on the margin, or on its wrong side."""
     margin = np.where(data.y == 1, 1.0, -1.0) * model.decision_function(data.X)
     ax.scatter(*data.X[margin <= 1 + ON_MARGIN].T, s=14, color="black", lw=0, zorder=3)

@@ -53,10 +53,10 @@ def test_rows_that_coincide_have_no_spread_and_get_the_larger_class(solver, valu
     assert_array_equal(model.predict([[value, value]]), [1])
 
 
-class Priced(BaseEstimator):
+class Penalized(BaseEstimator):
     """A learner that learns for a C, as `Superkernel` does."""
 
-    svm_price = 7.0
+    svm_C = 7.0  # noqa: N815  (C is the letter that the field uses)
 
     def fit(self, X, y=None):
         self.kernel_ = RBF(0.5)
@@ -66,10 +66,10 @@ class Priced(BaseEstimator):
 def test_without_a_C_it_is_the_learners_and_without_one_there_it_is_1():
     X, y = MOONS
     for model, C in [
-        (KernelSVC(Priced()), 7.0),
-        (KernelSVC(Priced(), C=2.0), 2.0),
+        (KernelSVC(Penalized()), 7.0),
+        (KernelSVC(Penalized(), C=2.0), 2.0),
         (KernelSVC(RBF(0.5)), 1.0),
-        (KernelSVC(Priced(), relative_C=True), 1.0 / spread(RBF(0.5), X)),
+        (KernelSVC(Penalized(), relative_C=True), 1.0 / spread(RBF(0.5), X)),
     ]:
         expected = KernelSVC(RBF(0.5), C=C).fit(X, y)
         assert_allclose(model.fit(X, y).decision_function(X), expected.decision_function(X), atol=2e-3)

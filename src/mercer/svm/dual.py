@@ -1,0 +1,159 @@
+"""What the SVMs of [LL05] share: two-class problems that are solved in the dual (P2), in threads."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from mercer._typing import Array, Index
+from mercer.parameters import check_count, check_option, check_positive
+from mercer.svm.base import Samples, SVMClassifier, check_samples
+from mercer.svm.multiclass import TwoClassProblem, split_problems
+
+Progress = Callable[[int], Any]
+
+
+class TwoClassSVM(NamedTuple):
+    """One fitted two-class SVM: its decision function and the dual solution behind it."""
+
+    function: Any  # of rows, giving the decision values
+    intercept: float
+    coef: Array  # y_i λ_i of (P2)
+    objective: float  # of (P2), at the minimum
+    n_iter: int
+    residual: float
+
+
+class DualSVC(CallbackSupportMixin, SVMClassifier):
+    """A classifier of two-class SVMs that are solved in the dual. A subclass says how to solve one of them.
+
+    It has the parameters `tol`, `max_iter`, `class_weight`, `multi_class`, `random_state` and `n_jobs`.
+    """
+
+    @abstractmethod
+    def _path(
+        self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
+    ) -> Iterator[TwoClassSVM]:
+        """Solve one two-class problem for each C, in ascending order."""
+
+    @abstractmethod
+    def _plan(self, n_rows: int) -> None:
+        """Check the parameters, and decide what all problems and folds have in common."""
+
+    def _draw_seed(self, needed: bool) -> None:
+        """Draw one seed for all problems and folds: the same result on one thread and on two."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31)) if needed else None
+
+    def _decisions(self, X: Array) -> Array:
+        return np.column_stack([function(X) for function in self._functions])
+
+    def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Samples:
+        check_positive(self.tol, "tol")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+        check_option(self.multi_class, "multi_class", ("ovo", "ovr"))
+        samples = check_samples(self, X, y, sample_weight, self.class_weight)
+        self._scheme = self.multi_class
+        self._plan(len(samples.X))
+        return samples
+
+    def _fit_problems(self, samples: Samples, C: float, context: CallbackContext) -> None:
+        """Solve every two-class problem for one C and keep the result."""
+        rows = np.flatnonzero(samples.weight > 0)
+        samples = samples.select(rows)
+        problems = split_problems(samples.label, len(self.classes_), self._scheme)
+        tasks = [
+            context.subcontext("two-class problem", task_id=k, max_subtasks=None)
+            for k in range(len(problems))
+        ]
+        fits = run_in_threads(
+            self.n_jobs,
+            [
+                partial(self._fit_problem, samples, problem, C, task)
+                for problem, task in zip(problems, tasks, strict=True)
+            ],
+        )
+        self._warn_unless_converged(fits)
+        self._keep(rows, problems, fits)
+
+    def _fit_problem(
+        self, samples: Samples, problem: TwoClassProblem, C: float, task: CallbackContext
+    ) -> TwoClassSVM:
+        task.call_on_fit_task_begin(estimator=self)
+        progress = _report_steps(self, task) if hasattr(self, "_skl_callbacks") else None
+        part = samples.select(problem.rows)
+        (fit,) = self._path(part.X, problem.y, part.weight, [C], progress)
+        task.call_on_fit_task_end(estimator=self)
+        return fit
+
+    def _keep(self, rows: Index, problems: Sequence[TwoClassProblem], fits: Sequence[TwoClassSVM]) -> None:
+        coef = np.zeros((len(fits), len(rows)))
+        for k, (problem, fit) in enumerate(zip(problems, fits, strict=True)):
+            coef[k, problem.rows] = fit.coef
+        support = np.flatnonzero(np.any(coef != 0, axis=0))
+        self._functions = [fit.function for fit in fits]
+        self.support_ = rows[support]
+        self.dual_coef_ = coef[:, support]
+        self.intercept_ = np.array([fit.intercept for fit in fits])
+        self.objective_ = np.array([fit.objective for fit in fits])
+        self.residual_ = np.array([fit.residual for fit in fits])
+        self.n_iter_ = np.array([fit.n_iter for fit in fits])
+
+    def _warn_unless_converged(self, fits: Sequence[TwoClassSVM]) -> None:
+        worst = max(fits, key=lambda fit: fit.residual)
+        if worst.residual > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {worst.n_iter} iterations with a residual of "
+                f"{worst.residual:.1e} (tol={self.tol:g}). Scale the features, or increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class FixedCSVC(DualSVC):
+    """A `DualSVC` with a given C."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the SVM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes, two or more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies C for each sample. Samples of weight zero are left out.
+        """
+        check_positive(self.C, "C")
+        samples = self._check_training(X, y, sample_weight)
+        context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
+        context.call_on_fit_task_begin(estimator=self)
+        self._fit_problems(samples, float(self.C), context)
+        context.call_on_fit_task_end(estimator=self)
+        return self
+
+
+def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return the results of all the work. One job needs no pool: its setup takes longer than a small fit."""
+    if len(work) == 1 or effective_n_jobs(n_jobs) == 1:
+        return [job() for job in work]
+    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(job)() for job in work)
+
+
+def _report_steps(estimator: DualSVC, task: CallbackContext) -> Progress:
+    def report(step: int) -> bool:
+        context = task.subcontext("newton step")
+        context.call_on_fit_task_begin(estimator=estimator)
+        return context.call_on_fit_task_end(estimator=estimator)
+
+    return report
