@@ -118,7 +118,7 @@ def check_grid(candidate: Candidate) -> None:
 def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
     """Return the kernel of a fitted classifier, if it has one that is known here.
 
-    With rows X, distance kernels have the constant that makes them positive definite on these.
+    Given samples X, distance kernels have the constant that makes them positive definite on these.
     """
     kernel = getattr(fitted, "kernel_", None)
     if isinstance(kernel, sk_kernels.Kernel):

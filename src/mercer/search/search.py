@@ -30,63 +30,67 @@ ONE_THREAD = 1500  # samples up to which threads of matrix products wait more th
 
 
 class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
-    """Compare kernels on your data, keep the best, and say honestly how good it is.
+    """Compare kernels on your data, select the best, and estimate its error without selection bias.
 
-    All candidates see the same folds, and are scaled inside them. Settings that fall far behind are dropped
-    after a fold. The winner has the least cross-validated error, or one that is hardly larger (by one
-    standard error on the same rows) and is listed before it; it is fitted to all rows. A setting counts with
-    its neighbours in a grid of numbers.
+    All candidates are evaluated on the same cross-validation folds, and standardised inside them. Settings
+    that fall far behind are dropped after a fold. Of the candidates within one standard error of the best,
+    the one listed first is selected, and fitted to all samples. Within a candidate, a setting is judged
+    together with its neighbours in the grid.
 
-    The error that is reported is not that least one, which was chosen for being small: rows are drawn with
-    replacement, the winner on those drawn is judged on those not drawn, and so many times over. It is the
-    error of the whole search, and on labels without meaning it stays at chance.
+    The error that is reported is not the lowest cross-validated one, which was selected for being low:
+    samples are drawn with replacement, the winner on those drawn is judged on those not drawn, and this is
+    repeated many times. It is the error of the whole search, and on random labels it stays at chance.
 
     Parameters
     ----------
     candidates : dict, list of str or None, default=None
-        Names and classifiers, or (classifier, grid): those first that you would rather have. None:
-        perceptron kernel, superkernel, RBF-SVM, stump kernel, a linear SVM, boosted and idealized kernels and
-        KernelBoost, with small grids; a list of names: some of these. To learn from pairs: names and
-        learners, or (learner, grid).
+        A dict of classifiers, or of (classifier, grid), by name, in order of preference. None: perceptron
+        kernel, superkernel, RBF-SVM, stump kernel, linear SVM, boosted and idealized kernels and KernelBoost,
+        with small grids. A list of names: some of these. To learn from pairs: a dict of learners, or of
+        (learner, grid).
     cv : int, default=5
-        The number of folds; fewer if a class has fewer rows.
+        Number of folds; fewer if a class has fewer samples.
     budget : float or None, default=None
-        Seconds. Cheap candidates come first, those that would take too long are left out, and what is done
-        when the time is over is ranked.
+        Time budget in seconds. Cheap candidates come first, those that would take too long are left out, and
+        what is done when the time is up is ranked.
     max_rows : int, default=4000
-        The search looks at no more rows than this, drawn by class; at fewer (but 1000) if the budget asks for
-        it. The winner is fitted to all rows, or to as many as the budget is expected to allow. From pairs:
-        all rows that are in one, and 1000 others at most.
+        Maximum number of samples for the comparison, drawn by class; fewer (but at least 1000) if the budget
+        requires it. The winner is fitted to all samples, or to as many as the budget is expected to allow.
+        From pairs: all samples that are in a pair, and at most 1000 others.
     n_jobs : int or None, default=None
-        Candidates at a time, by joblib (so ``joblib.parallel_config(backend="dask")`` spreads them out).
+        Number of candidates evaluated in parallel, by joblib (``joblib.parallel_config(backend="dask")``
+        distributes them).
     random_state : int, RandomState instance or None, default=None
-        For the folds, the draws and the learners.
+        Random seed of the folds, the bootstrap and the learners.
 
     Attributes
     ----------
+    result_ : SearchResult
+        The outcome as one value: all candidates with their measures, the selection, and how it ended.
     best_estimator_ : Pipeline
-        A scaler and the winner, fitted to all rows.
+        A scaler and the winner, fitted to all samples.
     best_kernel_ : kernel or None
-        Its kernel, for rows as they are.
+        Its kernel, for samples that are not scaled.
     best_name_, best_settings_ : str, dict
-        Which it is.
+        The selected candidate, and its settings.
     error_, std_error_ : float
-        The error of the search, as described above, with its standard error.
+        The expected error of the search on new samples, with its standard error. After a fit to pairs,
+        `auc_` instead of `error_`.
     leaderboard_ : pandas.DataFrame
-        A line for each candidate: error and standard error (with the choice among its own settings honest),
-        difference to the RBF-SVM with the 95 % interval (low, high), seconds to fit and to predict,
-        settings, and a note if it did not run to the end.
+        One row per candidate: error and standard error (corrected for the choice among its own settings),
+        difference to the RBF-SVM with its 95 % confidence interval (low, high), seconds to fit and to
+        predict, number of folds, settings, and a note if it did not run to the end.
     classes_ : array of shape (n_classes,)
         The labels.
     stopped_ : str or None
-        "budget", "interrupt" or "callback", if the search did not run to its end.
+        "budget", "interrupt" or "callback", if the search ended early.
 
     Notes
     -----
     Ctrl-C ends the search as a budget does: what is done is ranked, and the best so far is fitted.
 
-    The leaderboard is sorted by errors that allow for the choice among a candidate's settings, and the winner
-    is one that is not clearly worse than the best: so it need not stand first.
+    The leaderboard is sorted by errors corrected for the choice among a candidate's settings, and the winner
+    is one that is not clearly worse than the best: so it need not rank first.
 
     Examples
     --------
