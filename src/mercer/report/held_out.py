@@ -1,10 +1,10 @@
-"""The winner of a search, learned again from some of the rows, to be looked at on the others."""
+"""The winner of a search, fitted to a part of the samples, to be looked at on the held-out ones."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
@@ -14,22 +14,23 @@ from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.quality import alignment, ideal_kernel
-from mercer.search.candidates import Candidate, kernel_of
-from mercer.search.label_task import Rows, refit
+from mercer.search.candidates import Candidate
+from mercer.search.label_task import LabelTask, draw_by_class
+from mercer.search.task import Fitted
 
-HELD_OUT = 0.3  # of the rows of each class
-MOST_ROWS = 2500  # that are looked at, learned from and held out together
+HELD_OUT = 0.3  # of the samples of each class
+MOST_ROWS = 2500  # that are looked at, fitted to and held out together
 N_NEIGHBOURS = 5
 
 
 class HeldOut(NamedTuple):
-    """A model and what it is looked at with."""
+    """A model and the samples that it is looked at with."""
 
     model: Pipeline  # the scaler and the winner
-    before: sk_kernels.Kernel  # a plain one that learns nothing, of rows as they are
+    before: sk_kernels.Kernel  # a plain one that learns nothing, of samples as they are
     after: sk_kernels.Kernel | None  # the winner's; None: the winner has no kernel that is known here
-    learned_rows: Index  # numbers of the rows that it was learned from
-    rows: Index  # and of the others
+    learned_rows: Index  # numbers of the samples that it was fitted to
+    rows: Index  # and of those held out
     X_learned: Array
     y_learned: NDArray[Any]
     X: Array
@@ -41,63 +42,54 @@ class Figures(NamedTuple):
 
     alignment: float
     centred_alignment: float
-    neighbours_alike: float  # the share of the nearest learned rows that are of the row's class
+    neighbours_alike: float  # the share of the nearest training samples that are of the sample's class
 
 
-def hold_out(search: Any, rows: Rows, rng: RandomState) -> HeldOut:
-    """Learn the winner again from about two thirds of the rows, and keep the others."""
-    some = thin_rows(rows.y, np.arange(len(rows.y)), MOST_ROWS, rng)
-    learned, others = split_rows(rows.y, some, rng)
+def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
+    """Fit the winner to about 70 % of the samples, and keep the others."""
+    X, y = task.X, task.y
+    some = draw_by_class(y, MOST_ROWS, seed, least=2)
+    learned, others = (some[part] for part in split_rows(y[some], seed))
     if len(others) == 0:
-        raise ValueError("every class has a single row: none can be held out")
-    candidate = Candidate(search.best_name_, search.best_estimator_[-1], {})
+        raise ValueError("every class has a single sample: none can be held out")
+    winner = Candidate(search.best_name_, search.best_estimator_[-1], {})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the search has gone through all of this before
-        scaler, fitted = refit(candidate, {}, Rows(rows.X[learned], rows.y[learned], rows.unlabelled))
-    kernel = kernel_of(fitted)
-    if isinstance(kernel, DistanceKernel):  # with the constant that makes it positive semi-definite
-        kernel = type(kernel).spanning(scaler.transform(rows.X[some]))
+        warnings.simplefilter("ignore")  # the search has given all of these before
+        fitted = replace(task, X=X[learned], y=y[learned]).fit(winner, {})
     return HeldOut(
-        Pipeline([("scale", scaler), ("svm", fitted)]),
-        usual_kernel(scaler),
-        None if kernel is None else Rescaled(kernel, scaler.mean_, scaler.scale_),
+        fitted.pipeline,
+        usual_kernel(fitted.scaler),
+        _spanning(fitted, X[some]).unscaled_kernel,
         learned,
         others,
-        *(rows.X[learned], rows.y[learned]),
-        *(rows.X[others], rows.y[others]),
+        *(X[learned], y[learned]),
+        *(X[others], y[others]),
     )
 
 
+def split_rows(y: NDArray[Any], seed: int) -> tuple[Index, Index]:
+    """Return samples to fit to and samples to hold out, by class; a class of a single sample is fitted to."""
+    _, label, counts = np.unique(y, return_inverse=True, return_counts=True)
+    several = np.flatnonzero(counts[label] > 1)
+    others = several[draw_by_class(y[several], round(HELD_OUT * len(several)), seed)]
+    return np.setdiff1d(np.arange(len(y)), others), others
+
+
 def usual_kernel(scaler: StandardScaler) -> Rescaled:
-    """Return the RBF kernel that people start with: on standardised columns, γ = 1 / their number."""
+    """Return the RBF kernel that people start with: on standardised features, γ = 1 / their number."""
     width = float(np.sqrt(len(scaler.mean_) / 2.0))
     return Rescaled(sk_kernels.RBF(width, "fixed"), scaler.mean_, scaler.scale_)
 
 
-def split_rows(y: NDArray[Any], rows: Index, rng: RandomState) -> tuple[Index, Index]:
-    """Return rows to learn from and rows to hold out, by class; a class of a single row is learned from."""
-    learned, others = [], []
-    for label in np.unique(y[rows]):
-        mine = rng.permutation(rows[y[rows] == label])
-        n_others = min(len(mine) - 1, max(1, round(HELD_OUT * len(mine))))
-        others.append(mine[:n_others])
-        learned.append(mine[n_others:])
-    return np.sort(np.concatenate(learned)), np.sort(np.concatenate(others))
-
-
-def thin_rows(y: NDArray[Any], rows: Index, most: int, rng: RandomState) -> Index:
-    """Return about so many of the rows, of every class its share, and two of each if there are."""
-    if len(rows) <= most:
-        return rows
-    share, chosen = most / len(rows), []
-    for label in np.unique(y[rows]):
-        mine = rng.permutation(rows[y[rows] == label])
-        chosen.append(mine[: max(2, round(share * len(mine)))])
-    return np.sort(np.concatenate(chosen))
+def _spanning(fitted: Fitted, X: Array) -> Fitted:
+    """Return a distance kernel with the constant that makes it positive semi-definite on X."""
+    if not isinstance(fitted.kernel, DistanceKernel):
+        return fitted
+    return fitted._replace(kernel=type(fitted.kernel).spanning(fitted.scaler.transform(X)))
 
 
 def measure(kernel: Any, data: HeldOut) -> Figures:
-    """Return how well a kernel knows the classes of the held-out rows."""
+    """Return how well a kernel knows the classes of the held-out samples."""
     K, ideal = np.asarray(kernel(data.X)), ideal_kernel(data.y)
     nearest = nearest_rows(kernel, data.X, data.X_learned, count_neighbours(data))
     alike = data.y_learned[nearest] == data.y[:, None]
@@ -105,7 +97,7 @@ def measure(kernel: Any, data: HeldOut) -> Figures:
 
 
 def count_neighbours(data: HeldOut) -> int:
-    """Return how many nearest rows are looked at: no more than the smallest class has rows.
+    """Return how many nearest samples are looked at: no more than the smallest class has.
 
     A class of which nothing is held out does not count.
     """
@@ -114,7 +106,7 @@ def count_neighbours(data: HeldOut) -> int:
 
 
 def nearest_rows(kernel: Any, X: Array, others: Array, n: int) -> Index:
-    """Return, for each row of X, the numbers of the n nearest of the others, by the kernel's distance."""
+    """Return, for each sample of X, the numbers of the n nearest of the others, by the kernel's distance."""
     # ‖φ(x) − φ(z)‖² without k(x, x), which changes no order
     D = np.asarray(kernel.diag(others))[None, :] - 2.0 * np.asarray(kernel(X, others))
     nearest: Index = np.argsort(D, axis=1, kind="stable")[:, :n]

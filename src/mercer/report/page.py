@@ -3,7 +3,7 @@
 import os
 import platform
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,28 +12,16 @@ import numpy as np
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer.pairs import Pairs
 from mercer.files import replace_file
-from mercer.report.content import Omitted, Section, Subject, Table, describe_settings
+from mercer.kernels.description import describe_kernel
+from mercer.pairs import Pairs
+from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut, hold_out
-from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
-from mercer.report.sections.model import show_gaussians, show_pair_map, show_pairs, show_rounds, show_shapes
-from mercer.report.sections.ranking import rank_candidates, summarize, winning_kernel
-from mercer.search.kernel_words import describe_kernel
-from mercer.search.label_task import Rows
+from mercer.report.sections import SECTIONS, Makers, show_ranking, summarize, winning_kernel
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
+from mercer.search.words import describe_settings
 
-Makers = Mapping[Callable[[Subject], Section], str]
-
-FROM_CLASSES: Makers = {
-    show_grams: "the Gram matrix",
-    show_maps: "the map of the rows",
-    show_rounds: "the error by rounds",
-    show_shapes: "shape functions",
-    show_gaussians: "Gaussians",
-    show_confusion: "the confusion matrix",
-    show_neighbours: "nearest neighbours",
-}
-FROM_PAIRS: Makers = {show_pair_map: "the map of the rows", show_pairs: "distances of pairs"}
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
 EXPECTED = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
@@ -51,12 +39,13 @@ def write_report(
     about: Mapping[str, Any] | None = None,
     random_state: Any = 0,
 ) -> None:
-    """Write what a search has found as one HTML file, with pictures, for people who would rather look.
+    """Write an HTML report of a search: one file with the ranking, plots and tables.
 
-    The pictures show rows that the kernel was not learned from: the winner is fitted again to about two
-    thirds of the rows (of at most 2500, drawn by class) and looked at on the others. What cannot be shown of
-    a winner is left out, and the page says why. The same search, rows and seed give the same file. It is
-    written aside and then renamed: if that fails or is interrupted, an old file of that name is as it was.
+    The plots show samples that the kernel was not learned from: the winner is fitted to about 70 % of the
+    samples (of at most 2500, drawn by class) and looked at on the others. What cannot be shown of a winner is
+    left out, and the report says why. The same search, samples and random seed give the same file. It is
+    written to a temporary file and then renamed: if that fails or is interrupted, an old report stays as it
+    was.
 
     Parameters
     ----------
@@ -65,22 +54,22 @@ def write_report(
     search : KernelSearchCV
         Fitted.
     X : array-like of shape (n, n_features)
-        The rows that it was fitted to.
+        The samples that it was fitted to.
     y : array-like of shape (n,), default=None
-        Their classes; None after a search among pairs.
+        Their classes; None if it was fitted to pairs.
     pairs : Pairs, default=None
-        The pairs of a search among pairs; without them their distances are not shown.
+        The pairs that it was fitted to; without them their distances are not shown.
     unlabelled : array-like of shape (m, n_features), default=None
-        More rows, if the search had them.
+        More samples, if it was fitted with them.
     feature_names : sequence of str, default=None
-        One a feature. None: those of the search (`feature_names_in_`), or x0, x1, …
+        One per feature. None: those of the search (`feature_names_in_`), or x0, x1, …
     row_names : sequence of int or str, default=None
         What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
     about : dict, default=None
-        What else the page should say of how it was computed, such as the command or the date. What `data`
-        says, the data's name, also stands in the title.
+        What else the report should say of how it was computed, such as the command or the date. The value of
+        `data`, the name of the data, is also in the title.
     random_state : int, RandomState instance or None, default=0
-        Which rows are held out.
+        Random seed: which samples are held out, and drawn for the plots.
 
     Examples
     --------
@@ -97,26 +86,25 @@ def write_report(
     <!DOCTYPE html>
     """
     check_is_fitted(search, "best_estimator_")
-    rows = _check_rows(X, y, unlabelled)
-    rng = check_random_state(random_state)
-    held_out, problem = _hold_out(search, rows, rng) if y is not None else (None, None)
+    task = _check_task(X, y, pairs, unlabelled)
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    held_out, problem = _hold_out(search, task, seed)
     subject = Subject(
         search,
-        rows,
-        _check_names(search, rows.X.shape[1], feature_names),
-        None if pairs is None else Pairs(*pairs).check(len(rows.X)),
+        task,
+        _check_names(search, task.X.shape[1], feature_names),
         held_out,
-        rng,
-        _check_row_names(len(rows.X), row_names),
+        seed,
+        _check_row_names(len(task.X), row_names),
         str((about or {}).get("data", "")),
     )
-    sections, omissions = _compose(subject, FROM_PAIRS if y is None else FROM_CLASSES)
+    sections, omissions = _compose(subject, SECTIONS[type(task)])
     if problem is not None:
-        omissions = [f"What needs a model learned from a part of the rows: {problem}"]
+        omissions = [f"What needs a model fitted to a part of the samples: {problem}"]
     page = _fill_in(
         data_name=subject.data_name,
-        summary=[sentence for sentence in summarize(subject) if sentence],
-        sections=[rank_candidates(subject), *sections],
+        summary=summarize(subject),
+        sections=[show_ranking(subject), *sections],
         omissions=omissions,
         provenance=_provenance(subject, about or {}, random_state),
         code=repr(search),
@@ -124,13 +112,16 @@ def write_report(
     replace_file(Path(path), page.encode("utf-8"))
 
 
-def _check_rows(X: Any, y: Any, unlabelled: Any) -> Rows:
+def _check_task(X: Any, y: Any, pairs: Any, unlabelled: Any) -> LabelTask | PairTask:
     rows = check_array(X, dtype=np.float64)
     more = None if unlabelled is None else check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
-    label = np.empty(0) if y is None else column_or_1d(y)
-    if y is not None and len(label) != len(rows):
-        raise ValueError(f"X has {len(rows)} rows, y has {len(label)}: they must be the same")
-    return Rows(rows, label, more)
+    if y is None:
+        none = np.empty((0, 2), dtype=np.intp)
+        return PairTask(rows, Pairs(none, none) if pairs is None else Pairs(*pairs).check(len(rows)), more)
+    label = column_or_1d(y)
+    if len(label) != len(rows):
+        raise ValueError(f"X has {len(rows)} samples, but y has {len(label)}")
+    return LabelTask(rows, label, more)
 
 
 def _check_names(search: Any, n_features: int, names: Sequence[str] | None) -> list[str]:
@@ -149,9 +140,12 @@ def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
-def _hold_out(search: Any, rows: Rows, rng: Any) -> tuple[HeldOut | None, str | None]:
+def _hold_out(search: Any, task: LabelTask | PairTask, seed: int) -> tuple[HeldOut | None, str | None]:
+    """Return the model and the samples to look at it with, or None and why there are none."""
+    if not isinstance(task, LabelTask):
+        return None, None
     try:
-        return hold_out(search, rows, rng), None
+        return hold_out(search, task, seed), None
     except EXPECTED as error:
         return None, _as_sentence(error)
 
@@ -162,10 +156,10 @@ def _compose(subject: Subject, makers: Makers) -> tuple[list[Section], list[str]
     for make, name in makers.items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of fits to fewer rows: the picture is what tells
+                warnings.simplefilter("ignore")  # of fits to fewer samples: the picture shows it
                 sections.append(make(subject))
         except (Omitted, *EXPECTED) as error:
-            omissions.append(f"{name[0].upper()}{name[1:]}: {_as_sentence(error)}")
+            omissions.append(f"{name}: {_as_sentence(error)}")
     return sections, omissions
 
 
@@ -174,23 +168,22 @@ def _as_sentence(error: Exception) -> str:
 
 
 def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -> list[Table]:
-    """Return what it takes to get the same page again."""
-    search = subject.search
+    """Return what it takes to reproduce the page."""
+    search, result = subject.search, subject.result
     rows = [[str(name), str(value)] for name, value in about.items()]
-    rows.append(["winner", search.best_name_])
-    rows.append(["its settings", describe_settings(search.best_settings_) or "the defaults"])
+    rows.append(["winner", str(result.winner)])
+    rows.append(["its settings", describe_settings(result.settings) or "the defaults"])
     rows.append(["kernel", describe_kernel(winning_kernel(search))])
     rows.append(["estimator", repr(search.best_estimator_[-1])])
-    rows.append(["rows the winner was fitted to", str(getattr(search, "rows_used_", len(subject.rows.X)))])
+    rows.append(["samples the winner was fitted to", str(result.n_fitted)])
     if subject.held_out is not None:
         data = subject.held_out
-        rows.append(
-            ["rows of this page", f"{len(data.learned_rows)} learned from, {len(data.rows)} held out"]
-        )
-    rows.append(["random_state of this page", str(random_state)])
+        used = f"{len(data.learned_rows)} fitted to, {len(data.rows)} held out"
+        rows.append(["samples of this report", used])
+    rows.append(["random seed of this report", str(random_state)])
     versions = [["Python", platform.python_version()], *([name, version(name)] for name in PACKAGES)]
     return [
-        Table("Settings", ["what", "value"], rows),
+        Table("Settings", ["setting", "value"], rows),
         Table("Versions", ["package", "version"], versions),
     ]
 

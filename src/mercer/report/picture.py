@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-DPI = 150  # dots an inch; the page shows an inch as 96, or fewer on a phone
+DPI = 150  # dots per inch; the page shows an inch as 96, or fewer on a phone
 
 # the grounds and inks are those of the page
 LIGHT = {"ground": "#ffffff", "ink": "#1c2126"}

@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix as a picture."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ MOST_NUMBERS = 15  # classes for which there is room for numbers and names
 
 
 def plot_confusion(y_true: Any, y_pred: Any, ax: Any = None) -> Any:
-    """Draw how many rows of each class were predicted to be of each class.
+    """Draw the confusion matrix: how many samples of each class were predicted to be of each class.
 
-    The colour is the share of the rows of a class: with unequal classes, counts would hide the small ones.
+    The colour is the share of the samples of a class: with unequal classes, counts would hide the small ones.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_confusion(y_true: Any, y_pred: Any, ax: Any = None) -> Any:
 
 
 def count_confusions(y_true: Any, y_pred: Any) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the names of the classes, and how many rows of each (down) were taken for each (across)."""
+    """Return the names of the classes, and the confusion matrix: true classes down, predicted ones across."""
     truth, guess = column_or_1d(y_true), column_or_1d(y_pred)
     found = np.unique(np.concatenate([truth, guess]))
     counts: NDArray[np.intp] = confusion_matrix(truth, guess, labels=found)
@@ -66,6 +66,6 @@ def count_confusions(y_true: Any, y_pred: Any) -> tuple[list[str], NDArray[np.in
 
 
 def figure_size(n_classes: int) -> tuple[float, float]:
-    """Return the inches that so many classes need."""
+    """Return the inches that this many classes need."""
     side = 2.2 + 0.38 * min(n_classes, MOST_NUMBERS)
     return side + 0.6, side

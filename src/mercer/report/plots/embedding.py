@@ -1,4 +1,4 @@
-"""A map of rows: two dimensions of the kernel's feature space that show most of its spread."""
+"""A map of samples by kernel PCA: the two directions of the kernel's feature space of largest variance."""
 
 from typing import Any, NamedTuple
 
@@ -20,30 +20,31 @@ from mercer.report.plots.style import (
 
 SIZE = (4.5, 4.1)  # inches
 MOST_IN_LEGEND = 10  # classes; more are named where they are
-SPECK = 26.0  # the area of a marker, in square points, for few rows
+SPECK = 26.0  # the area of a marker, in square points, for few samples
 
 
 class Map(NamedTuple):
-    """Rows on two axes."""
+    """Samples on two axes."""
 
     places: Array  # (n, 2)
-    shares: Array  # (2,) of the spread that the axes show
+    shares: Array  # (2,) of the variance that the axes show
 
 
 def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
-    """Draw rows where kernel PCA puts them on its first two axes, coloured by class.
+    """Draw samples on the first two axes of kernel PCA, coloured by class.
 
-    Rows that the kernel takes for alike are near each other, as far as two dimensions can show it; the axes
-    say how much of the spread they hold. O(n²) memory for n rows.
+    Samples that are similar by the kernel are near each other, as far as two dimensions can show it; the axes
+    say how much of the variance they explain. O(n²) memory for n samples.
 
     Parameters
     ----------
     kernel : kernel, or array of shape (n, n)
-        A kernel (of mercer or of scikit-learn, or another function of rows), or the Gram matrix itself.
+        A kernel of mercer or of scikit-learn, another function that gives a Gram matrix, or a Gram matrix.
     X : array-like of shape (n, n_features) or None
-        The rows, best such that the kernel was not learned from. Not looked at if the matrix is given.
+        The samples, best held-out ones, which the kernel was not learned from. Ignored if a Gram matrix is
+        given.
     y : array-like of shape (n,), default=None
-        Their classes. None: all rows look alike.
+        Their classes. None: all samples look the same.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
 
@@ -101,7 +102,7 @@ def map_rows(K: Array) -> Map:
 
 def _label_axes(ax: Any, shares: Array) -> None:
     for axis, which, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares, strict=True):
-        axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the spread")
+        axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the variance")
         axis.set_ticks([])
     ax.set_aspect("equal", adjustable="datalim")  # distances are what the map is about
     ax.spines[["top", "right"]].set_visible(False)

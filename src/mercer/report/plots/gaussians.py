@@ -1,4 +1,4 @@
-"""The Gaussians of a KernelBoost kernel, on the two axes along which the rows spread most."""
+"""The Gaussians of a KernelBoost kernel, on the first two principal axes of the samples."""
 
 from typing import Any
 
@@ -27,20 +27,20 @@ LINE = 1.3  # the width of the boldest line
 
 
 def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
-    """Draw the Gaussians of the mixtures that weigh most in a KernelBoost kernel [HBW06], and rows.
+    """Draw the Gaussians of a KernelBoost kernel [HBW06], of the mixtures of largest weight, and samples.
 
-    Each ellipse is two standard deviations wide. The axes are the first two principal axes of the rows, onto
-    which the Gaussians are projected; with two features they are the features themselves, and with one
-    feature the densities are drawn. The more a mixture weighs, the bolder its lines.
+    Each ellipse is drawn at two standard deviations. The axes are the first two principal axes of the
+    samples, onto which the Gaussians are projected; with two features they are the features themselves, and
+    with one feature the densities are drawn. The larger the weight of a mixture, the bolder its lines.
 
     Parameters
     ----------
     kernel : Mixture, or Rescaled with a Mixture as its base
         The kernel; or a fitted learner that has it as `kernel_`.
     X : array-like of shape (n, n_features)
-        Rows to draw, and whose principal axes to take.
+        Samples to draw, and whose principal axes to take.
     y : array-like of shape (n,), default=None
-        Their classes. None: all rows look alike.
+        Their classes. None: all samples look the same.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
 
@@ -91,7 +91,7 @@ def is_mixture(kernel: Any) -> bool:
 
 
 def _unwrap(kernel: Any, X: Array) -> tuple[Mixture, Array]:
-    """Return the mixtures, and the rows as they see them."""
+    """Return the mixtures, and the samples as they see them."""
     kernel = getattr(kernel, "kernel_", kernel)
     if not is_mixture(kernel):
         raise TypeError(f"{type(kernel).__name__} has no Gaussians: give the kernel of a KernelBoost")

@@ -1,4 +1,4 @@
-"""The Gram matrix as a picture, rows sorted by class: a good kernel shows its classes as bright blocks."""
+"""The Gram matrix as a picture, samples sorted by class: a good kernel shows its classes as bright blocks."""
 
 from typing import Any
 
@@ -16,23 +16,24 @@ CLIPPED = 3.0  # percent of the values at either end that share the end's colour
 
 
 def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool = True) -> Any:
-    """Draw the Gram matrix of rows, sorted by class [as CKS02, Fig. 3; KT03, Fig. 1].
+    """Draw the Gram matrix of samples, sorted by class [as CKS02, Fig. 3; KT03, Fig. 1].
 
-    Rows that the kernel takes for alike are bright. Where it knows the classes, there are bright blocks along
-    the diagonal, and dark ones elsewhere. O(n²) for n rows.
+    Pairs of samples that are similar by the kernel are bright. Where it knows the classes, there are bright
+    blocks along the diagonal, and dark ones elsewhere. O(n²) for n samples.
 
     Parameters
     ----------
     kernel : kernel, or array of shape (n, n)
-        A kernel (of mercer or of scikit-learn, or another function of rows), or the Gram matrix itself.
+        A kernel of mercer or of scikit-learn, another function that gives a Gram matrix, or a Gram matrix.
     X : array-like of shape (n, n_features) or None
-        The rows, best such that the kernel was not learned from. Not looked at if the matrix is given.
+        The samples, best held-out ones, which the kernel was not learned from. Ignored if a Gram matrix is
+        given.
     y : array-like of shape (n,), default=None
-        Their classes. None: the rows stay in their order.
+        Their classes. None: the samples stay in their order.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
     bar : bool, default=True
-        Whether a bar beside the matrix says which colour is which value.
+        Whether to draw a colour bar.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def gram_matrix(kernel: Any, X: Any) -> Array:
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
         raise ValueError(f"a Gram matrix is square, but this one is of shape {K.shape}")
     if not np.isfinite(K).all():
-        raise ValueError("the Gram matrix has entries that are not finite: scale the rows")
+        raise ValueError("the Gram matrix has entries that are not finite: scale the features")
     return K
 
 
@@ -100,7 +101,7 @@ def _name_blocks(ax: Any, classes: Classes) -> None:
     ax.set_xticks([])
     if classes.names == [""] or len(classes.names) > MOST_NAMES:
         ax.set_yticks([])
-        ax.set_ylabel("rows" if classes.names == [""] else f"rows of {len(classes.names)} classes")
+        ax.set_ylabel("samples" if classes.names == [""] else f"samples of {len(classes.names)} classes")
         return
     shown = [plain_text(name, 14) for name in classes.names]
     upright = max(map(len, shown)) > SHORT and sizes.min() * MOST_UPRIGHT >= sizes.sum()

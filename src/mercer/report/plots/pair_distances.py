@@ -15,16 +15,16 @@ N_BARS = 30
 
 
 def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
-    """Draw how far apart similar and dissimilar pairs are: a good kernel has two hills.
+    """Draw histograms of the distances of similar and of dissimilar pairs; a good kernel has two hills.
 
     Parameters
     ----------
     kernel : kernel
         Of mercer or of scikit-learn.
     X : array-like of shape (n, n_features)
-        The rows.
+        The samples.
     pairs : Pairs
-        Similar and dissimilar rows of X, best such that the kernel was not learned from.
+        Similar and dissimilar samples, best held-out ones, which the kernel was not learned from.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
 
@@ -65,5 +65,5 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
 
 
 def kernel_distances(kernel: Any, X: Array, pairs: NDArray[np.intp]) -> Array:
-    """Return √(k(x, x) − 2 k(x, y) + k(y, y)) of each pair, without the Gram matrix of all rows."""
+    """Return √(k(x, x) − 2 k(x, y) + k(y, y)) of each pair, without the Gram matrix of all samples."""
     return np.sqrt(pair_distances(kernel, X, pairs)) if len(pairs) else np.zeros(0)

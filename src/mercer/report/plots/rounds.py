@@ -15,26 +15,26 @@ MOST_ROUNDS = 12  # that an SVM is fitted for; the others lie between
 
 
 class RoundErrors(NamedTuple):
-    """The errors of SVMs on the kernels after so many rounds."""
+    """The errors of SVMs on the kernels after each number of rounds."""
 
     rounds: Index
-    learned: Array  # the error on the rows that were learned from
-    held_out: Array  # and on others
+    learned: Array  # the error on the training samples
+    held_out: Array  # and on held-out ones
 
 
 def staged_errors(model: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> RoundErrors:
-    """Return the errors after 1, 2, … rounds: for each, an SVM with the kernel as it was then.
+    """Return the errors after 1, 2, … rounds: for each, that of an SVM with the kernel as it was then.
 
-    Of many rounds, only some are looked at, closer together at the start.
+    Of many rounds only some are evaluated, closer together at the start.
 
     Parameters
     ----------
     model : KernelSVC
         Fitted, with a learner that has `staged_kernels`: `BoostedKernel` or `KernelBoost`.
     X, y : array-like of shape (n, n_features) and (n,)
-        The rows that it was fitted to, and their classes.
+        The training samples and their classes.
     X_new, y_new : array-like of shape (m, n_features) and (m,)
-        Other rows.
+        Held-out samples and their classes.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def staged_errors(model: Any, X: Any, y: Any, X_new: Any, y_new: Any) -> RoundEr
 
 
 def plot_rounds(errors: RoundErrors, ax: Any = None) -> Any:
-    """Draw how the error falls with the rounds of a boosted kernel, on learned and on held-out rows.
+    """Draw how the error falls with the rounds of a boosted kernel, on training and on held-out samples.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def plot_rounds(errors: RoundErrors, ax: Any = None) -> Any:
     'rounds'
     """
     ax = make_axes(ax, SIZE)
-    ax.plot(errors.rounds, errors.learned, "s--", color=COLOURS[1], ms=4, label="rows it learned from")
-    ax.plot(errors.rounds, errors.held_out, "o-", color=COLOURS[0], ms=5, label="held-out rows")
+    ax.plot(errors.rounds, errors.learned, "s--", color=COLOURS[1], ms=4, label="training samples")
+    ax.plot(errors.rounds, errors.held_out, "o-", color=COLOURS[0], ms=5, label="held-out samples")
     ax.set_xlabel("rounds")
     ax.set_ylabel("error")
     ax.set_ylim(bottom=0.0)

@@ -1,4 +1,4 @@
-"""The shape functions of a stump SVM as small multiples: the whole model, one picture a feature."""
+"""The shape functions of a stump SVM as small multiples: the whole model, one panel per feature."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mercer._typing import Array
+from mercer.report.plots.additive_model import AdditiveModel, read_model
 from mercer.report.plots.style import COLOURS, ink, plain_text
-from mercer.report.sections.additive_model import AdditiveModel, read_model
 from mercer.svm import StumpSVC, StumpSVCCV
 
 MOST_PANELS = 12  # drawn unless `features` says otherwise
@@ -33,8 +33,9 @@ def plot_shapes(
 ) -> NDArray[Any]:
     r"""Draw the shape functions of a fitted stump SVM, the most important features first.
 
-    The SVM is exactly :math:`f(x) = \sum_d g_d(x_d) + b`: where :math:`g_d` is above zero, feature d speaks
-    for the second class, below it for the first. All panels share the y axis: heights can be compared.
+    The SVM is exactly :math:`f(x) = \sum_d g_d(x_d) + b`: where :math:`g_d` is above zero, feature d is
+    evidence for the second class, below zero for the first. All panels share the y axis: heights can be
+    compared.
 
     Parameters
     ----------
@@ -45,15 +46,15 @@ def plot_shapes(
         How many of the most important, or which (by number or name) and in which order. None: as many as
         there are `axes`, or at most 12.
     feature_names : sequence of str, default=None
-        One a feature. None: those that the model saw in `fit` (`feature_names_in_`), or x0, x1, …
+        One per feature. None: those that the model saw in `fit` (`feature_names_in_`), or x0, x1, …
     X : array-like of shape (n_samples, n_features), default=None
-        Rows whose distribution to draw below each curve, as the model would predict them (of a pipeline:
+        Samples whose distribution to draw below each curve, as the model would predict them (of a pipeline:
         before scaling). With them, the importance of a feature is the standard deviation of :math:`g_d` over
-        these rows; without, the height from the lowest to the highest point of :math:`g_d`.
+        these samples; without, the height from the lowest to the highest point of :math:`g_d`.
     problem : int, default=None
         Which two-class problem, of a model of more than two classes; see `StumpSVC.shape_functions_`.
     axes : matplotlib Axes or array of Axes, default=None
-        Where to draw, one a feature. None makes a new figure with pyplot.
+        Where to draw, one per feature. None makes a new figure with pyplot.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def plot_shapes(
 
 
 class Plan(NamedTuple):
-    """What is drawn: a model, the features in order, and rows to show below the curves."""
+    """What is drawn: a model, the features in order, and samples to show below the curves."""
 
     additive: AdditiveModel
     chosen: list[int]
@@ -97,7 +98,7 @@ def prepare_shapes(model: Any, features: Any, names: Any, X: Any, problem: int |
 
 
 def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3) -> NDArray[Any]:
-    """Draw small multiples, so many side by side, into an empty figure, with a legend and a common label."""
+    """Draw the panels into an empty figure of this many columns, with a legend and a common label."""
     from matplotlib.patches import Patch
 
     n_panels, with_data = len(plan.chosen), plan.rows is not None
@@ -108,8 +109,8 @@ def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3
         unused.remove()
     for ax in grid[:, 1:].ravel():
         ax.tick_params(left=False)
-    keys = [(f"speaks for {plain_text(name)}", colour, WASH) for name, colour in _sides(plan.additive)]
-    keys += [("where the rows are", DATA, 1.0)] if with_data else []
+    keys = [(f"evidence for {plain_text(name)}", colour, WASH) for name, colour in _sides(plan.additive)]
+    keys += [("distribution of the samples", DATA, 1.0)] if with_data else []
     patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
     figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
     figure.supylabel("contribution to the decision", fontsize="medium")

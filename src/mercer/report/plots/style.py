@@ -1,4 +1,4 @@
-"""What all pictures share: where they are drawn, colours that everybody can tell apart, and plain text."""
+"""What all pictures share: where they are drawn, colour-blind safe colours, and plain text."""
 
 from typing import Any, NamedTuple
 
@@ -16,13 +16,13 @@ LONGEST_NAME = 24  # letters of a name that a picture has room for
 
 
 class Classes(NamedTuple):
-    """The classes of rows: their names, and which one each row has."""
+    """The classes of samples: their names, and which one each sample has."""
 
     names: list[str]
     of_row: Index
 
     def rows(self, k: int) -> Index:
-        """Return the rows of a class."""
+        """Return the samples of a class."""
         return np.flatnonzero(self.of_row == k)
 
 
@@ -32,7 +32,7 @@ def read_classes(y: Any, n_rows: int) -> Classes:
         return Classes([""], np.zeros(n_rows, dtype=np.intp))
     label = column_or_1d(y)
     if len(label) != n_rows:
-        raise ValueError(f"there are {n_rows} rows and {len(label)} labels: they must be the same")
+        raise ValueError(f"there are {n_rows} samples, but {len(label)} labels")
     found, of_row = np.unique(label, return_inverse=True)
     return Classes([str(name) for name in found], of_row.astype(np.intp))
 

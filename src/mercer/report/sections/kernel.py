@@ -1,24 +1,30 @@
-"""The middle of the page: held-out rows as a plain kernel sees them, and as the winner's does."""
+"""The middle of the page: held-out samples as a plain kernel sees them, and as the winner's does."""
 
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mercer.report.content import Omitted, Section, Subject, Table, percent, span
-from mercer.report.held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows, thin_rows
+from mercer._typing import Index
+from mercer.kernels.description import count
+from mercer.report.content import Omitted, Section, Subject, Table, span
+from mercer.report.held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows
 from mercer.report.picture import Picture, draw_on_axes, draw_picture
 from mercer.report.plots import confusion, embedding, gram
 from mercer.report.plots.confusion import count_confusions, plot_confusion
 from mercer.report.plots.embedding import plot_embedding
 from mercer.report.plots.gram import colour_range, plot_gram
-from mercer.search.kernel_words import count
+from mercer.search.label_task import draw_by_class
+from mercer.search.words import percent
 
 GRAM_ROWS = 300  # more would be smaller than a picture's dots
 MAP_ROWS = 800
+AXES = (
+    "the first two axes of kernel PCA, where the kernel's feature space has most variance: near is similar."
+)
 ENOUGH_ROWS = 5  # held out of each class, for pictures and numbers to mean something
 PLAIN = "A plain kernel (RBF)"
-MOST_QUERIES = 6  # rows whose neighbours are shown
+MOST_QUERIES = 6  # samples whose neighbours are shown
 MOST_LISTED = 30  # classes of the confusion matrix as a table
 
 
@@ -34,25 +40,25 @@ def show_grams(subject: Subject) -> Section:
             draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
                 draw_on_axes(partial(plot_gram, K, None, data.y[few], bar=False)),
                 gram.SIZE,
-                alt=f"The Gram matrix of {len(few)} held-out rows sorted by class. {name}.",
+                alt=f"The Gram matrix of {len(few)} held-out samples sorted by class. {name}.",
                 caption=f"{name}: dark is {dark}, bright {bright}",
             )
         )
     text = [
         *few_rows(data),
-        "How alike each held-out row is to each other, rows sorted by class: bright is alike. A kernel that "
-        "knows the classes shows bright blocks along the diagonal. The colours of each picture are scaled to "
-        "its own range: compare the patterns, not the colours.",
-        "The plain kernel learns nothing: it is the RBF kernel on standardised features, of the width that "
-        "is usual for their number.",
-        "Alignment is the cosine of the angle to the matrix that is 1 for rows of a class and 0 for others. "
-        "The centred one does not depend on a constant that is added to a kernel: it is the one to compare.",
+        "How similar the held-out samples are to each other, sorted by class: bright is similar. A kernel "
+        "that knows the classes shows bright blocks along the diagonal. The colours of each picture are "
+        "scaled to its own range: compare the patterns, not the colours.",
+        "The plain kernel learns nothing: it is the RBF kernel on standardised features with the default "
+        "width, γ = 1 / the number of features.",
+        "Alignment is the cosine of the angle to the matrix that is 1 for two samples of the same class and "
+        "0 for others. Compare the centred one: it does not depend on a constant added to a kernel.",
     ]
-    return Section("gram", "What the kernel sees", text, pictures, [_figures(subject, data, after)])
+    return Section("gram", "Gram matrices", text, pictures, [_figures(subject, data, after)])
 
 
 def show_maps(subject: Subject) -> Section:
-    """Return the kernel PCA of held-out rows by both kernels."""
+    """Return the kernel PCA of held-out samples by both kernels."""
     data, after = _kernel(subject)
     few = _some(data, MAP_ROWS, subject)
     pictures = [
@@ -61,20 +67,19 @@ def show_maps(subject: Subject) -> Section:
     ]
     text = [
         *few_rows(data),
-        "Held-out rows on the two axes of largest spread in the kernel's own space (kernel PCA): near is "
-        "alike.",
+        f"Held-out samples on {AXES}",
     ]
-    return Section("map", "A map of the rows", text, pictures)
+    return Section("map", "Kernel PCA", text, pictures)
 
 
 def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
-    """Return the map of rows as a picture."""
+    """Return the map of samples as a picture."""
     K = np.asarray(kernel(X))
     coloured = "" if y is None else ", coloured by class"
     return draw_picture(
         draw_on_axes(lambda ax: plot_embedding(K, None, y, ax)),
         embedding.SIZE,
-        alt=f"A map of {len(K)} rows by kernel PCA{coloured}. {caption}.",
+        alt=f"A map of {len(K)} samples by kernel PCA{coloured}. {caption}.",
         caption=caption,
     )
 
@@ -88,25 +93,23 @@ def show_confusion(subject: Subject) -> Section:
     picture = draw_picture(
         draw_on_axes(lambda ax: plot_confusion(data.y, guess, ax)),
         confusion.figure_size(len(names)),
-        alt=f"The confusion matrix of {len(guess)} held-out rows, of which {n_wrong} are predicted wrong.",
+        alt=f"The confusion matrix of {len(guess)} held-out samples; {n_wrong} predicted wrong.",
     )
     text = [
         *few_rows(data),
-        f"Of {len(guess)} held-out rows, {n_wrong} ({percent(n_wrong / len(guess))}) are predicted wrong by "
-        f"a model learned from {len(data.learned_rows)} others. The settings were chosen with all rows in "
-        "view: the error to expect is the one at the top of the page.",
+        f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
+        f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: the "
+        "error to expect on new samples is the one at the top of the page.",
     ]
     tables = []
     if len(names) <= MOST_LISTED:
         rows = [[name, *map(str, line)] for name, line in zip(names, counts, strict=True)]
-        tables = [
-            Table("Rows of each true class by predicted class", ["true class", *names], rows, folded=True)
-        ]
-    return Section("confusion", "Its mistakes", text, [picture], tables)
+        tables = [Table("Samples by true and predicted class", ["true class", *names], rows, folded=True)]
+    return Section("confusion", "Confusion matrix", text, [picture], tables)
 
 
 def show_neighbours(subject: Subject) -> Section:
-    """Return the nearest learned rows of a few held-out rows, of each class one."""
+    """Return the nearest training samples of a few held-out ones, one of each class."""
     data, after = _kernel(subject)
     queries = _queries(data)
     guess = data.model.predict(data.X[queries])
@@ -121,19 +124,19 @@ def show_neighbours(subject: Subject) -> Section:
         for i, guessed, near in zip(queries, guess, nearest, strict=True)
     ]
     places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
-    heads = ["held-out row", "class", "predicted", *places]
-    table = Table("Nearest rows by the kernel", heads, rows, stacks=True)
+    heads = ["held-out sample", "class", "predicted", *places]
+    table = Table("Nearest training samples by the kernel's distance", heads, rows, stacks=True)
     text = [
-        "A few held-out rows, and the rows learned from that the kernel puts nearest to them, with their "
-        "classes."
+        "A few held-out samples, and the training samples that are nearest to them by the kernel's distance, "
+        "with their classes."
     ]
     if not isinstance(subject.row_names[0], str):
-        text.append("All rows of the table are counted, from 0, whether or not they have a class.")
+        text.append("Rows are counted from 0, including those without a class.")
     return Section("neighbours", "Nearest neighbours", text, tables=[table])
 
 
 def _queries(data: HeldOut) -> list[int]:
-    """Return a row of each class, and one that is predicted wrong if there is one."""
+    """Return a sample of each class, and one that is predicted wrong if there is one."""
     _, firsts = np.unique(data.y, return_index=True)
     wrong = np.flatnonzero(data.model.predict(data.X) != data.y)
     chosen = [*(int(i) for i in firsts[: MOST_QUERIES - 1]), *(int(i) for i in wrong[:1])]
@@ -141,21 +144,21 @@ def _queries(data: HeldOut) -> list[int]:
 
 
 def few_rows(data: HeldOut) -> list[str]:
-    """Say that little can be told from the rows held out, if they are few."""
+    """Say that few held-out samples mean little, if they are few."""
     labels, counts = np.unique(data.y, return_counts=True)
     fewest = int(np.argmin(counts))
     if counts[fewest] >= ENOUGH_ROWS:
         return []
-    rows = count(int(counts[fewest]), "row")
+    samples = count(int(counts[fewest]), "sample")
     return [
-        f"Of class {labels[fewest]} only {rows} could be held out: pictures and numbers of so few rows mean "
-        "little."
+        f"Only {samples} of class {labels[fewest]} could be held out: pictures and numbers of this few "
+        "samples mean little."
     ]
 
 
 def winners(subject: Subject) -> str:
     """Return what the winner's kernel is called."""
-    return f"The winner's kernel ({subject.search.best_name_})"
+    return f"The winner's kernel ({subject.result.winner})"
 
 
 def _figures(subject: Subject, data: HeldOut, after: Any) -> Table:
@@ -167,16 +170,16 @@ def _figures(subject: Subject, data: HeldOut, after: Any) -> Table:
     )
     pairs = zip(names, measure(data.before, data), measure(after, data), strict=True)
     rows = [[name, f"{first:.3f}", f"{second:.3f}"] for name, first, second in pairs]
-    return Table("The same in numbers: 1 is best", ["on held-out rows", PLAIN, winners(subject)], rows)
+    return Table("The same in numbers: 1 is best", ["on held-out samples", PLAIN, winners(subject)], rows)
 
 
-def _some(data: HeldOut, most: int, subject: Subject) -> Any:
-    return thin_rows(data.y, np.arange(len(data.y)), most, subject.rng)
+def _some(data: HeldOut, most: int, subject: Subject) -> Index:
+    return draw_by_class(data.y, most, subject.seed, least=2)
 
 
 def _data(subject: Subject) -> HeldOut:
     if subject.held_out is None:
-        raise Omitted("there is no model learned from a part of the rows")
+        raise Omitted("there is no model fitted to a part of the samples")
     return subject.held_out
 
 

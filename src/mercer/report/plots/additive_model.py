@@ -24,7 +24,7 @@ class AdditiveModel(NamedTuple):
     classes: tuple[str, str]  # that negative and positive values speak for
 
     def importance(self, rows: Array | None) -> Array:
-        """Return how far each g_d moves f: its standard deviation over the rows, or else its height."""
+        """Return how far each g_d moves f: its standard deviation over the samples, or else its height."""
         if rows is None:
             return np.array([np.ptp(shape.values) for shape in self.shapes])
         return np.array([np.interp(x, *shape).std() for x, shape in zip(rows.T, self.shapes, strict=True)])
@@ -40,7 +40,7 @@ class AdditiveModel(NamedTuple):
         return int(feature)
 
     def check_rows(self, X: ArrayLike) -> Array:
-        """Return X as an array of finite numbers, one column a feature."""
+        """Return X as an array of finite numbers, one column per feature."""
         rows: Array = check_array(X, dtype=np.float64)
         if rows.shape[1] != len(self.shapes):
             raise ValueError(f"X has {rows.shape[1]} columns, but the model has {len(self.shapes)} features.")

@@ -1,0 +1,31 @@
+"""Small values to draw: a mixture of one Gaussian, and the result of a search."""
+
+import numpy as np
+
+from mercer.kernels import Mixture
+from mercer.search import CandidateResult, Measure, SearchResult
+from mercer.search.label_task import ERROR
+
+NAN = float("nan")
+
+
+def one_mixture(mean, factor):
+    d = len(mean)
+    return Mixture(
+        np.array([1.0]), np.zeros((1, 1)), np.reshape(mean, (1, 1, d)), np.reshape(factor, (1, 1, d))
+    )
+
+
+def result_of(values, metric=ERROR, **others):
+    """The result of a search, from the value and the standard error of each candidate."""
+    candidates = [
+        CandidateResult(name, {}, Measure(metric, value, std_error, n_folds=5))
+        for name, (value, std_error) in values.items()
+    ]
+    return SearchResult(metric, tuple(candidates), tuple(values), **others)
+
+
+def board(**others):
+    """Three candidates that were scored, and one that was not."""
+    values = {"boosted": (0.05, 0.01), "RBF-SVM": (0.08, 0.02), "stump": (0.1, 0.015), "late": (NAN, NAN)}
+    return result_of(values, **{"reference": "RBF-SVM", **others})

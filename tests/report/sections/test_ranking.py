@@ -1,0 +1,160 @@
+"""What the page says of the result is what the search found."""
+
+import re
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from mercer import KernelBoost, KernelSVC, Pairs, StumpSVC
+from mercer.report.content import Subject, duration
+from mercer.report.plots import leaderboard
+from mercer.report.sections.ranking import pairs_were_drawn, summarize
+from mercer.search import Difference, Measure, Metric
+from mercer.search.label_task import ERROR, LabelTask
+from mercer.search.pair_task import PairTask
+from mercer.search.words import describe_rule
+from report.drawn import NAN, result_of
+from report.html_page import report, search_for
+
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
+
+def change(search, place, **fields):
+    """Let the result say something else of a candidate."""
+    candidates = list(search.result_.candidates)
+    candidates[place] = candidates[place]._replace(**fields)
+    search.result_ = search.result_._replace(candidates=tuple(candidates))
+
+
+def test_the_leaderboard_of_the_page_is_that_of_the_search(tmp_path, iris):
+    kinds = {"stump": (StumpSVC(), {"C": [0.01, 1.0]}), "RBF-SVM": SVC(C=1e-9), "<u>": KernelSVC()}
+    search = search_for(kinds, *iris)
+    rows = report(tmp_path, search, *iris).rows("All candidates")
+    assert len(rows) == 3
+    for (name, line), cells in zip(search.leaderboard_.iterrows(), rows, strict=True):
+        assert cells[0] == name.replace("<", "&lt;").replace(">", "&gt;")
+        score = f"{100 * line['error']:.1f} ± {100 * line['std_error']:.1f} %"
+        assert cells[1].replace("\N{NO-BREAK SPACE}", " ") == score
+        assert cells[3] == duration(line["fit_seconds"])
+    assert "C=0.01" in str(rows) or "C=1" in str(rows)
+
+
+def test_columns_without_a_word_are_left_out_and_those_with_one_stay(tmp_path, iris):
+    search = search_for({"linear": KernelSVC(), "stump": StumpSVC()}, *iris)  # no settings, nothing to note
+    columns = ["candidate", "error", "fit time", "predict time"]
+    assert report(tmp_path, search, *iris).heads("All candidates") == columns
+    change(search, 1, note="too slow")
+    assert report(tmp_path, search, *iris).heads("All candidates") == [*columns, "note"]
+
+
+def test_candidates_that_were_not_measured_stand_in_the_table_with_their_note(tmp_path, iris):
+    search = search_for({"linear": KernelSVC(), "stump": StumpSVC()}, *iris)
+    change(search, 1, measure=Measure(ERROR), note="no <time>")
+    search.result_ = search.result_._replace(stopped="budget")
+    found = report(tmp_path, search, *iris)
+    assert "no <time>" in found.text
+    assert found.rows("All candidates")[1][1] == "–"
+    assert "did not run to its end (the time budget was used up)" in found.text
+
+
+def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direction(tmp_path, iris):
+    """The page asks the result's metric, not for an error or an AUC."""
+    metric = Metric("r2", "R²", "the explained share of the variance", percent=True, greater_is_better=True)
+    values = {"linear": (0.9, 0.01), "plain": (0.7, 0.02)}
+    result = result_of(values, metric, reference="plain", winner="linear")
+    first, second = result.candidates
+    first = first._replace(difference=Difference(0.2, 0.1, 0.3))
+    search = search_for({"linear": KernelSVC()}, *iris)
+    search.result_ = result._replace(candidates=(first, second))
+    found = report(tmp_path, search, *iris)
+    assert found.heads("All candidates")[:3] == ["candidate", "R²", "against plain"]
+    rows = [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in found.rows("All candidates")]
+    assert [row[1:3] for row in rows] == [["90.0 ± 1.0 %", "+20.0 [+10.0, +30.0]"], ["70.0 ± 2.0 %", ""]]
+    assert "R²: the explained share of the variance." in found.text
+    assert "above zero, the candidate is better" in found.text
+    assert "highest R² first" in found.html
+
+
+def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris):
+    search = search_for({"linear": KernelSVC(), "RBF-SVM": SVC(C=1e-9)}, *iris)
+    found = report(tmp_path, search, *iris)
+    assert len(re.findall('class="best"', found.html)) == 1
+    (pixels,) = found.pixels("The error of 2 candidates")
+    star = matplotlib.colors.to_rgb(leaderboard.MARKED)
+    assert (np.abs(pixels - star).max(axis=2) < 0.05).any()
+    assert re.search('<tr[^>]* class="best"><th [^>]*>linear</th>', found.html)
+    top = found.text[: found.text.index("Leaderboard")].replace("\N{NO-BREAK SPACE}", " ")
+    assert "75 samples, 4 features, 3 classes" in top
+    assert f"{100 * search.error_:.1f} ± {100 * search.std_error_:.1f} %" in top
+    assert "Significantly better than a tuned RBF-SVM" in top  # whose error is 2/3: it may do nothing
+
+
+def summary_of(result, X, y):
+    search = search_for({"linear": KernelSVC()}, X, y)
+    search.result_ = result
+    return " ".join(summarize(Subject(search, LabelTask(X, y), [], None, 0, [])))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (-0.2, -0.1, "Significantly better than a tuned RBF-SVM"),
+        (-0.2, 0.1, "Not significantly different from a tuned RBF-SVM"),
+        (0.1, 0.2, "Significantly worse than a tuned RBF-SVM"),
+        (NAN, NAN, None),
+    ],
+)
+def test_the_verdict_goes_by_the_interval_of_the_difference(iris, low, high, verdict):
+    result = result_of({"linear": (0.1, 0.01), "RBF-SVM": (0.1, 0.01)}, reference="RBF-SVM", winner="linear")
+    first, second = result.candidates
+    first = first._replace(difference=Difference((low + high) / 2, low, high))
+    said = summary_of(result._replace(candidates=(first, second)), *iris)
+    assert ("RBF-SVM" in said) == (verdict is not None)
+    assert verdict is None or verdict in said
+
+
+def test_where_the_rbf_svm_wins_the_page_says_so(iris):
+    result = result_of({"RBF-SVM": (0.1, 0.01), "bad": (0.5, 0.01)}, reference="RBF-SVM", winner="RBF-SVM")
+    assert "No other candidate is significantly better than a tuned RBF-SVM" in summary_of(result, *iris)
+
+
+def test_the_page_says_how_the_winner_is_chosen(tmp_path, iris):
+    search = search_for({"stump": StumpSVC(), "linear": KernelSVC()}, *iris)
+    result = search.result_
+    winner_first = sorted(result.candidates, key=lambda one: one.name != result.winner)
+    search.result_ = result._replace(candidates=tuple(reversed(winner_first)))
+    found = report(tmp_path, search, *iris)
+    assert describe_rule(result) in found.text
+    assert "The list: stump, linear." in found.text
+    assert f"{result.winner} was selected although" in found.text
+    search.result_ = result._replace(candidates=tuple(winner_first))
+    assert "was selected although" not in report(tmp_path, search, *iris).text
+
+
+def test_the_kernel_is_described_in_words(tmp_path, iris):
+    boost = KernelSVC(KernelBoost(n_rounds=3, random_state=0), relative_C=True)
+    search = search_for({"kernelboost": boost}, *iris)
+    found = report(tmp_path, search, *iris)
+    n_mixtures, n_components, _ = search.best_kernel_.base.means.shape
+    words = f"{n_mixtures} Gaussian mixtures of {n_components} components on 4 columns"
+    assert f"The winner is kernelboost: {words}." in found.text
+    assert dict(found.rows("Settings"))["kernel"] == words
+    assert "array" not in found.text
+
+
+def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
+    X, y = iris
+    search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
+    found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
+    assert "72 samples, 4 features, 3 classes, 3 unlabelled samples." in found.text
+
+
+@pytest.mark.parametrize("dissimilar", [True, False])
+def test_that_pairs_were_drawn_is_said_where_none_were_listed(iris, dissimilar):
+    X, y = iris
+    pairs = Pairs.from_labels(y)
+    pairs = pairs if dissimilar else Pairs(pairs.similar, pairs.dissimilar[:0])
+    subject = Subject(None, PairTask(X, pairs), [], None, 0, [])
+    assert pairs_were_drawn(subject) != dissimilar
