@@ -3,18 +3,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer.baselines import AdaBoostPerceptron, AdaBoostStump, PerceptronRCD
+from mercer.baselines import AdaBoostPerceptron, AdaBoostStump
 from mercer.baselines.adaboost import boost
 from mercer.baselines.perceptron import PerceptronLearner
-from mercer.baselines.stump import Stump, StumpLearner
+from mercer.baselines.stump import DecisionStump, StumpLearner
 from mercer.datasets import ringnorm, threenorm
 
 BOTH = [AdaBoostStump(30), AdaBoostPerceptron(30, 40, random_state=0)]
 
 
-@parametrize_with_checks(
-    [AdaBoostStump(10), AdaBoostPerceptron(10, 30, random_state=0), PerceptronRCD(50, random_state=0)]
-)
+@parametrize_with_checks([AdaBoostStump(10), AdaBoostPerceptron(10, 30, random_state=0)])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
@@ -83,8 +81,8 @@ def test_labels_may_be_of_any_type_and_swapping_them_swaps_the_sign(model):
 def test_the_sample_weights_are_the_weights_of_the_first_round():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([-1, 1, -1])
     # The one stump that gets the first two rows right, and the one that gets the last two right.
-    assert AdaBoostStump(1).fit(X, y, [3, 3, 1]).estimators_ == [Stump(0, 0.5, 1)]
-    assert AdaBoostStump(1).fit(X, y, [1, 3, 3]).estimators_ == [Stump(0, 1.5, -1)]
+    assert AdaBoostStump(1).fit(X, y, [3, 3, 1]).estimators_ == [DecisionStump(0, 0.5, 1)]
+    assert AdaBoostStump(1).fit(X, y, [1, 3, 3]).estimators_ == [DecisionStump(0, 1.5, -1)]
 
 
 def test_a_hypothesis_without_error_votes_as_one_of_a_thousand_and_boosting_goes_on():
@@ -93,7 +91,7 @@ def test_a_hypothesis_without_error_votes_as_one_of_a_thousand_and_boosting_goes
 
     def first_wrong_then_right(weights):
         seen.append(weights)
-        return Stump(0, 2.5 if len(seen) == 1 else 1.5, 1)
+        return DecisionStump(0, 2.5 if len(seen) == 1 else 1.5, 1)
 
     ensemble = boost(first_wrong_then_right, X, y, np.full(4, 0.25), 3)
     assert ensemble.errors == [0.25, 0.0, 0.0]
@@ -126,10 +124,35 @@ def test_an_impossible_number_of_rounds_is_refused(model):
         model.fit(*threenorm(10, 2, random_state=0))
 
 
-@pytest.mark.parametrize("model", [AdaBoostStump(), AdaBoostPerceptron(), PerceptronRCD()])
+@pytest.mark.parametrize("model", [AdaBoostStump(), AdaBoostPerceptron()])
 def test_one_class_or_three_are_refused(model):
     X = np.arange(6.0)[:, None]
     with pytest.raises(ValueError, match="only one class"):
         model.fit(X, np.ones(6))
     with pytest.raises(ValueError, match="Only binary classification"):
         model.fit(X, [0, 1, 2] * 2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0] * 9, r"\(9,\)"), ([0.0] * 10, "zero"), ([-1.0] * 10, "Negative"), ([np.nan] * 10, "NaN")],
+)
+def test_impossible_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        AdaBoostStump().fit(np.arange(20.0).reshape(10, 2), [0, 1] * 5, weights)
+
+
+@pytest.mark.parametrize("n_updates", [0, 1.5])
+def test_an_impossible_number_of_updates_is_refused(n_updates):
+    with pytest.raises((TypeError, ValueError), match="n_updates"):
+        AdaBoostPerceptron(n_updates=n_updates).fit(*threenorm(10, 2, random_state=0))
+
+
+def test_weights_count_as_repeated_rows():
+    X, y = threenorm(40, 2, random_state=0)
+    weights = np.arange(40) % 3
+    (weighted,) = AdaBoostPerceptron(1, 50, random_state=0).fit(X, y, weights).estimators_
+    X, y = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    (repeated,) = AdaBoostPerceptron(1, 50, random_state=0).fit(X, y).estimators_
+    assert_allclose(weighted.w, repeated.w)
+    assert_allclose(weighted.b, repeated.b)

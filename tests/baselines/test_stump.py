@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.tree import DecisionTreeClassifier
 
-from mercer.baselines.stump import Stump, StumpLearner
+from mercer.baselines.stump import DecisionStump, StumpLearner
 
 
 def all_stumps(X):
-    """Every decision stump that tells the rows of X apart, and both constants."""
+    """Every decision stump that separates rows of X, and both constants."""
     for sign in (-1, 1):
-        yield Stump(0, -np.inf, sign)
+        yield DecisionStump(0, -np.inf, sign)
         for d in range(X.shape[1]):
-            yield from (Stump(d, threshold, sign) for threshold in np.unique(X[:, d]))
+            yield from (DecisionStump(d, threshold, sign) for threshold in np.unique(X[:, d]))
 
 
 def weighted_error(hypothesis, X, y, weights):
@@ -22,9 +22,9 @@ def weighted_error(hypothesis, X, y, weights):
 
 def test_a_stump_is_q_times_the_sign_of_the_difference():
     X = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
-    assert_array_equal(Stump(1, 2.0, 1)(X), [-1, 1, 1])
-    assert_array_equal(Stump(1, 2.0, -1)(X), [1, -1, -1])
-    assert_array_equal(Stump(0, -np.inf, -1)(X), [-1, -1, -1])
+    assert_array_equal(DecisionStump(1, 2.0, 1)(X), [-1, 1, 1])
+    assert_array_equal(DecisionStump(1, 2.0, -1)(X), [1, -1, -1])
+    assert_array_equal(DecisionStump(0, -np.inf, -1)(X), [-1, -1, -1])
 
 
 @settings(max_examples=150, deadline=None)
@@ -56,12 +56,12 @@ def test_it_is_the_error_that_is_minimised_and_not_an_impurity():
 
 def test_the_threshold_is_halfway_between_two_values():
     assert StumpLearner(np.array([[1.0], [2.0], [5.0]]), np.array([-1.0, -1.0, 1.0]))(np.full(3, 1 / 3)) == (
-        Stump(0, 3.5, 1)
+        DecisionStump(0, 3.5, 1)
     )
 
 
 @pytest.mark.parametrize("below", [1.0, -1.0, 0.0, 1e-300, -1e300])
-def test_neighbouring_floats_are_told_apart(below):
+def test_neighbouring_floats_are_separated(below):
     X = np.array([[below], [np.nextafter(below, np.inf)]])
     for y in (np.array([-1.0, 1.0]), np.array([1.0, -1.0])):
         assert_array_equal(StumpLearner(X, y)(np.array([0.5, 0.5]))(X), y)

@@ -61,7 +61,7 @@ def attacks(command):
             "mercer.cli",
         ),
         "a name that mercer imports": (
-            node("ObjectNode", "mercer.svm.base.partial", content=nothing),
+            node("ObjectNode", "mercer.svm.dual.partial", content=nothing),
             "partial",
         ),
         "a function as a value": (system, "os.system"),
@@ -231,8 +231,8 @@ DANGEROUS = [
     "sklearn.tree._tree:Tree", "sklearn.neighbors._kd_tree:KDTree", "sklearn.utils:Bunch.fromkeys",
     "sklearn.utils._testing:TempMemmap", "sklearn.datasets._base:load_files", "numpy:load", "numpy:memmap",
     "numpy:fromfile", "numpy:frompyfunc", "numpy:vectorize", "numpy:void", "mercer.cli:main",
-    "mercer.papers.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.base:Parallel",
-    "mercer.svm.base:partial", "mercer:StumpSVC", "mercer.svm:StumpSVC", "functools:partial",
+    "mercer.papers.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.dual:Parallel",
+    "mercer.svm.dual:partial", "mercer:StumpSVC", "mercer.svm:StumpSVC", "functools:partial",
     "operator:methodcaller", "types:FunctionType", "types:CodeType",
 ]  # fmt: skip
 

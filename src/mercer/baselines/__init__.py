@@ -2,8 +2,7 @@
 
 from mercer.baselines.adaboost import AdaBoostPerceptron, AdaBoostStump
 from mercer.baselines.kernel_perceptron import KernelPerceptron
-from mercer.baselines.perceptron import PerceptronRCD
 from mercer.baselines.rca import RCA
 from mercer.baselines.xing import XingMetric
 
-__all__ = ["RCA", "AdaBoostPerceptron", "AdaBoostStump", "KernelPerceptron", "PerceptronRCD", "XingMetric"]
+__all__ = ["RCA", "AdaBoostPerceptron", "AdaBoostStump", "KernelPerceptron", "XingMetric"]

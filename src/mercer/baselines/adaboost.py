@@ -3,19 +3,22 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
-from mercer.baselines.binary import BinaryClassifier
 from mercer.baselines.perceptron import Hyperplane, PerceptronLearner
-from mercer.baselines.stump import TIE, Stump, StumpLearner
+from mercer.baselines.stump import TIE, DecisionStump, StumpLearner
+from mercer.parameters import check_count
+from mercer.svm.base import check_samples
 
-Hypothesis = Stump | Hyperplane
+Hypothesis = DecisionStump | Hyperplane
 BaseLearner = Callable[[Array], Hypothesis]
 
 VOTE_WITHOUT_ERROR = 0.5 * math.log(1000)
@@ -75,27 +78,53 @@ def boost(learn: BaseLearner, X: Array, y: Array, weights: Array, n_rounds: int)
     return ensemble
 
 
-class DiscreteAdaBoost(BinaryClassifier):
+class DiscreteAdaBoost(ClassifierMixin, BaseEstimator):
     """AdaBoost on two classes; a subclass gives the base learner."""
 
     @abstractmethod
     def _base_learner(self, X: Array, y: Array) -> BaseLearner:
-        """Return the function that learns a hypothesis from the weights of the rows."""
+        """Return the function that learns a hypothesis from the weights of the samples."""
 
     @final
-    def _learn(self, X: Array, y: Array, weights: Array) -> None:
-        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
-        ensemble = boost(self._base_learner(X, y), X, y, weights, self.n_estimators)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to samples of two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes, two of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, all equal by default. A sample of weight zero is left out.
+        """
+        samples = check_samples(self, X, y, sample_weight)
+        if len(self.classes_) > 2:
+            kind = type_of_target(samples.y)
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        check_count(self.n_estimators, "n_estimators")
+        rows, _, label, weight, _ = samples.select(np.flatnonzero(samples.weight > 0))
+        signs = np.where(label == 1, 1.0, -1.0)
+        learner = self._base_learner(rows, signs)
+        ensemble = boost(learner, rows, signs, weight / weight.sum(), self.n_estimators)
         self.estimators_ = ensemble.hypotheses
         self.estimator_weights_ = np.array(ensemble.votes)
         self.estimator_errors_ = np.array(ensemble.errors)
+        return self
 
     @final
-    def _scores(self, X: Array) -> Array:
-        scores = np.zeros(len(X))
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return the weighted vote of all hypotheses, positive for ``classes_[1]``."""
+        rows = self._checked_rows(X)
+        scores = np.zeros(len(rows))
         for hypothesis, vote in zip(self.estimators_, self.estimator_weights_, strict=True):
-            scores += vote * hypothesis(X)
+            scores += vote * hypothesis(rows)
         return scores
+
+    @final
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each sample."""
+        return self._classes_of(self.decision_function(X))
 
     @final
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Array]:
@@ -104,10 +133,10 @@ class DiscreteAdaBoost(BinaryClassifier):
         The t-th value is what a fit with ``n_estimators=t`` and the same ``random_state`` would give. There
         are as many values as hypotheses, fewer than ``n_estimators`` if one was no better than chance.
         """
-        X = self._checked_rows(X)
-        scores = np.zeros(len(X))
+        rows = self._checked_rows(X)
+        scores = np.zeros(len(rows))
         for hypothesis, vote in zip(self.estimators_, self.estimator_weights_, strict=True):
-            scores = scores + vote * hypothesis(X)
+            scores = scores + vote * hypothesis(rows)
             yield scores
 
     @final
@@ -115,6 +144,19 @@ class DiscreteAdaBoost(BinaryClassifier):
         """Yield the predictions of the first 1, 2, 3, … hypotheses."""
         for scores in self.staged_decision_function(X):
             yield self._classes_of(scores)
+
+    def _checked_rows(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+    def _classes_of(self, scores: Array) -> NDArray[Any]:
+        return np.take(self.classes_, (scores > 0).astype(int))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 @final
@@ -158,16 +200,18 @@ class AdaBoostStump(DiscreteAdaBoost):
 class AdaBoostPerceptron(DiscreteAdaBoost):
     """AdaBoost with perceptrons from random coordinate descent, "AdaBoost-Perc" in [LL05].
 
-    Every round learns a perceptron as `PerceptronRCD` does; see `boost` for the rest. Features should be
-    scaled to about [−1, 1].
+    Every round learns a perceptron by random coordinate descent on its weighted error, not on a smooth bound
+    of it (`mercer.baselines.perceptron`); see `boost` for the rest. Features should be scaled to about
+    [−1, 1]: the random directions are drawn as if they and the constant feature of b were alike.
 
     Parameters
     ----------
     n_estimators : int, default=100
         The number of rounds T.
     n_updates : int, default=200
-        The number of line searches for each perceptron.
+        The number of line searches for each perceptron. The first of each n_features + 1 changes b alone.
     random_state : int, RandomState or None, default=None
+        Random seed of the directions.
 
     Attributes
     ----------
@@ -197,5 +241,5 @@ class AdaBoostPerceptron(DiscreteAdaBoost):
         self.random_state = random_state
 
     def _base_learner(self, X: Array, y: Array) -> BaseLearner:
-        check_scalar(self.n_updates, "n_updates", Integral, min_val=1)
+        check_count(self.n_updates, "n_updates")
         return PerceptronLearner(X, y, self.n_updates, check_random_state(self.random_state))

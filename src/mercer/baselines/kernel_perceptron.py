@@ -1,7 +1,6 @@
 """The online kernel Perceptron [Rosenblatt 1958], the classifier of the experiments in [CKS02]."""
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, Self, final
 
 import numpy as np
@@ -9,14 +8,15 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.utils import Tags, assert_all_finite, check_scalar, gen_batches
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags, assert_all_finite, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.limits import check_gram_fits
+from mercer.parameters import check_count
+from mercer.svm.base import check_samples
 
-_BLOCK = 2**24  # entries of the largest matrix that a prediction makes at a time: 128 MiB
+_BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
 
 
 @final
@@ -92,12 +92,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         y : array of shape (n,)
             Labels of two or more classes, of any type.
         """
-        check_scalar(self.n_epochs, "n_epochs", Integral, min_val=1)
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(labels)
-        self.classes_, self._labels = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"There is only one class in y, {self.classes_[0]!r}; two or more are needed.")
+        check_count(self.n_epochs, "n_epochs")
+        samples = check_samples(self, X, y, None)
+        rows, self._labels = samples.X, samples.label
         self.kernel_ = _checked_kernel(self.kernel)
         self._rivals, separated = visit(
             self._training_gram(rows), self._labels, len(self.classes_), self.n_epochs
@@ -139,7 +136,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         if self.kernel_ is None:
             _check_symmetric(rows)
             return np.ascontiguousarray(rows)
-        check_gram_fits(len(rows), "Use fewer rows.")
+        check_gram_fits(len(rows), "Use fewer samples.")
         K = np.ascontiguousarray(self.kernel_(rows), dtype=np.float64)
         assert_all_finite(K, input_name="kernel(X)")
         return K
@@ -177,9 +174,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
 
 @njit(cache=True)
-def visit(
-    K: Array, labels: NDArray[np.intp], n_classes: int, n_epochs: int
-) -> tuple[NDArray[np.int32], bool]:
+def visit(K: Array, labels: Index, n_classes: int, n_epochs: int) -> tuple[NDArray[np.int32], bool]:
     """Run the multiclass Perceptron on a symmetric Gram matrix.
 
     The scores of all rows are kept up to date, so that an update reads one row of K, and a visit none.
@@ -227,7 +222,7 @@ def _move(gaining: Array, losing: Array, k: Array) -> None:
 
 
 @njit(cache=True)
-def _all_right(scores: Array, labels: NDArray[np.intp]) -> bool:
+def _all_right(scores: Array, labels: Index) -> bool:
     for i in range(len(labels)):
         if not scores[labels[i], i] > scores[strongest_rival(scores[:, i], labels[i]), i]:
             return False

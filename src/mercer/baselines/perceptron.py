@@ -1,14 +1,11 @@
 """Perceptron learning by random coordinate descent on the 0/1 error [Li 2005]."""
 
-from numbers import Integral
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from sklearn.utils import check_random_state, check_scalar
 
 from mercer._typing import Array
-from mercer.baselines.binary import BinaryClassifier
 from mercer.baselines.stump import TIE
 
 
@@ -30,7 +27,12 @@ class PerceptronLearner:
 
     Coordinate descent [Li 2005]: start at zero; in each cycle of D + 1 updates change b alone first, and
     then (w, b) along D random directions from the cube [−1, 1]^(D+1), each time by the step of the lowest
-    error, which is found exactly (see `best_step`). An update costs O(n log n + nD).
+    error, which is found exactly (see `best_step`). An update costs O(n log n + nD). The first step gives the
+    best constant, and nothing after that is worse.
+
+    In LEMGA, the library of Li, the random directions leave b alone; [LL05] does not say. Of the AdaBoost
+    results in its Table I mainly that on ringnorm (24.0 %, T = 100) depends on it: 20 repeats gave 25 % this
+    way and 28 % in LEMGA's.
 
     Parameters
     ----------
@@ -39,6 +41,10 @@ class PerceptronLearner:
     n_updates : int
     rng : RandomState
         Each call draws new directions from it.
+
+    References
+    ----------
+    L. Li, "Perceptron learning with random coordinate descent", CaltechCSTR:2005.006, 2005.
     """
 
     def __init__(self, X: Array, y: Array, n_updates: int, rng: np.random.RandomState):
@@ -113,60 +119,3 @@ def best_step(scores: Array, slopes: Array, signed_weights: Array) -> float:
 @njit(cache=True)
 def _beyond(outermost: float, sign: float) -> float:
     return outermost + sign * (1.0 + abs(outermost))
-
-
-@final
-class PerceptronRCD(BinaryClassifier):
-    """A perceptron that minimises its training error by random coordinate descent [Li 2005].
-
-    The classifier is sign(<w, x> + b); w and b minimise the (weighted) number of training errors itself,
-    not a smooth bound on it, by exact line searches along random directions. Features should be scaled to
-    about [−1, 1]: the directions are drawn as if they and the constant feature of b were alike.
-
-    Parameters
-    ----------
-    n_updates : int, default=200
-        The number of line searches. The first of each n_features + 1 changes b alone.
-    random_state : int, RandomState or None, default=None
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, n_features)
-        The vector w, of length 1 (or 0 if the perceptron is constant).
-    intercept_ : array of shape (1,)
-        The threshold b.
-    classes_ : array of shape (2,)
-
-    References
-    ----------
-    L. Li, "Perceptron learning with random coordinate descent", CaltechCSTR:2005.006, 2005.
-
-    Notes
-    -----
-    The descent starts at w = 0, b = 0, so that its first step gives the best constant, and nothing after
-    that is worse. In LEMGA, the library of Li, the random directions leave b alone; [LL05] does not say.
-    Of the AdaBoost results in its Table I mainly that on ringnorm (24.0 %, T = 100) depends on it: 20
-    repeats gave 25 % this way and 28 % in LEMGA's.
-
-    Examples
-    --------
-    >>> from mercer.baselines import PerceptronRCD
-    >>> from mercer.datasets import twonorm
-    >>> X, y = twonorm(random_state=0)
-    >>> bool(PerceptronRCD(random_state=0).fit(X, y).score(X, y) > 0.9)
-    True
-    """
-
-    def __init__(self, n_updates: int = 200, *, random_state: int | np.random.RandomState | None = None):
-        self.n_updates = n_updates
-        self.random_state = random_state
-
-    def _learn(self, X: Array, y: Array, weights: Array) -> None:
-        check_scalar(self.n_updates, "n_updates", Integral, min_val=1)
-        learner = PerceptronLearner(X, y, self.n_updates, check_random_state(self.random_state))
-        plane = learner(weights)
-        self.coef_, self.intercept_ = plane.w[None, :], np.array([plane.b])
-
-    def _scores(self, X: Array) -> Array:
-        scores: Array = X @ self.coef_[0] + self.intercept_[0]
-        return scores

@@ -4,15 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 
 TIE = 1e-12
 """Errors as near as this count as equal: the order in which weights are summed must not decide."""
 
 
-class Stump(NamedTuple):
+class DecisionStump(NamedTuple):
     """The decision stump s(x) = q · sign(x_d − α), where sign(0) = 1; constant if α = −∞."""
 
     feature: int
@@ -45,19 +44,19 @@ class StumpLearner:
         self.order = np.ascontiguousarray(np.argsort(X, axis=0, kind="stable").T)
         self.values = np.take_along_axis(X.T, self.order, axis=1)
 
-    def __call__(self, weights: Array) -> Stump:
+    def __call__(self, weights: Array) -> DecisionStump:
         """Return the best stump for these weights of the rows."""
         feature, position, sign = _best_split(self.values, self.order, weights * self.y)
         if position == 0:
-            return Stump(0, -np.inf, int(sign))
+            return DecisionStump(0, -np.inf, int(sign))
         below, above = self.values[feature, position - 1 : position + 1]
         middle = below + (above - below) / 2
         # Between neighbouring floats the middle may be `below` itself, which belongs to the other side.
-        return Stump(int(feature), float(middle if middle > below else above), int(sign))
+        return DecisionStump(int(feature), float(middle if middle > below else above), int(sign))
 
 
 @njit(cache=True)
-def _best_split(values: Array, order: NDArray[np.intp], signed_weights: Array) -> tuple[int, int, int]:
+def _best_split(values: Array, order: Index, signed_weights: Array) -> tuple[int, int, int]:
     """Return (d, k, q): feature d with the k smallest values on the side of −q.
 
     With margin M = Σ_{right} w y − Σ_{left} w y the error of q is (Σ w − q M) / 2, so the best stump has

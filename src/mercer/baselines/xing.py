@@ -41,9 +41,9 @@ class XingMetric(KernelLearner):
     tol : float, default=1e-6
         How far the sum of distances may be below its maximum, as a share of it.
     max_iter : int, default=1000
-        The most iterations.
+        Maximum number of iterations.
     random_state : int, RandomState instance or None, default=None
-        For dissimilar pairs that have to be guessed.
+        Random seed of the dissimilar pairs that have to be guessed.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class XingMetric(KernelLearner):
     gap_ : float
         A bound on how far that is below the maximum.
     n_iter_ : int
-        The iterations that were made.
+        Number of iterations.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
     Notes
     -----
-    With similar pairs alone, dissimilar ones are guessed as `IdealizedKernel` does it: five a row, among
+    With similar pairs alone, dissimilar ones are guessed as `IdealizedKernel` does it: five per row, among
     pairs that the similar ones do not connect. `unlabelled` rows are among those that are drawn.
 
     Departures from the paper: the ridge; and the algorithm. Published is gradient ascent with alternating
