@@ -183,7 +183,12 @@ def documented() -> set[int]:
 
 def test_the_reference_has_every_public_name():
     there = documented()
-    packages = [module for module in modules() if hasattr(module, "__path__")]
+    # doors of solvers are for other rooms, not for users
+    packages = [
+        module
+        for module in modules()
+        if hasattr(module, "__path__") and not module.__name__.startswith("mercer.solvers.")
+    ]
     public = [(module, name) for module in packages for name in getattr(module, "__all__", ())]
     assert len(public) > 80
     assert [
