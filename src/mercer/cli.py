@@ -18,10 +18,10 @@ PLAIN = {"\N{MINUS SIGN}": "-", "±": "+/-", "…": "...", "\N{EN DASH}": "-", "
 EXAMPLES = """For example:
 
 \b
-  mercer learn data.csv --target label --model out.mercer      the kernel that a table needs
-  mercer predict out.mercer new.csv                            classes of new rows
-  mercer similar out.mercer data.csv --query 17                the rows nearest to one of them
-  mercer papers                                                published tables, to be made again
+  mercer learn data.csv --target label --model out.mercer      find the kernel that a table needs
+  mercer predict out.mercer new.csv                            predict the classes of new rows
+  mercer similar out.mercer data.csv --query 17                find the rows most similar to row 17
+  mercer papers                                                list the published tables to reproduce
 """
 
 
@@ -78,7 +78,7 @@ def make_app() -> "typer.Typer":
             bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
         ] = False,
         debug: Annotated[  # Commands looks for it, wherever it stands
-            bool, typer.Option("--debug", help="Show where an error comes from; goes with every command.")
+            bool, typer.Option("--debug", help="Show the traceback of an error; works with every command.")
         ] = False,
     ) -> None:
         """Learn the kernel that your data needs."""

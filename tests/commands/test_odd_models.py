@@ -1,4 +1,4 @@
-"""Models of strangers, targets that are no files, and being ended from outside."""
+"""Untrusted models, targets that are no files, and being ended from outside."""
 
 import json
 import os
@@ -34,7 +34,7 @@ ONLY_USED = {"an id that is no name", "a target that is no name"}
 
 
 def is_refused(result):
-    one_sentence = result.stderr.count("\n") == 1 and "The notes in odd.mercer" in result.stderr
+    one_sentence = result.stderr.count("\n") == 1 and "The metadata in odd.mercer" in result.stderr
     return result.exit_code == 2 and one_sentence and result.stdout == ""
 
 
@@ -56,7 +56,7 @@ def test_notes_that_are_nested_too_deep_get_a_sentence(mercer, models):
     repack(Path("odd.mercer"), notes, schema, arrays)
     with ZipFile("odd.mercer") as old:
         parts = {name: old.read(name) for name in old.namelist()}
-    parts[archive.NOTES] = parts[archive.NOTES].replace(b'"DEEP"', b"[" * 600 + b"]" * 600)
+    parts[archive.METADATA] = parts[archive.METADATA].replace(b'"DEEP"', b"[" * 600 + b"]" * 600)
     with ZipFile("odd.mercer", "w") as new:
         for name, data in parts.items():
             new.writestr(name, data)
@@ -104,8 +104,8 @@ def test_more_classes_than_mercer_learns_are_refused(mercer, as_text):
     result = mercer("learn", "many.csv", "--target", "y", "--model", "out.mercer")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
-    assert f"holds {n_classes} classes" in result.stderr
-    assert "a quantity is not a class" in result.stderr
+    assert f"has {n_classes} classes" in result.stderr
+    assert "a numeric quantity is not a class" in result.stderr
     assert not Path("out.mercer").exists()
 
 

@@ -292,7 +292,7 @@ def test_pairs_alone_teach_a_distance(mercer, models):
     about = describe(models / "pairs.mercer").about
     assert about["classes"] is None
     assert about["search"]["measure"]["value"] > 0.6  # a coin has 0.5
-    assert about["columns"]["dropped"]["state"] == "--drop names it"
+    assert about["columns"]["dropped"]["state"] == "it is listed in --drop"
     table = make_table()
     rows = []
     for query in range(0, N_ROWS, 6):

@@ -53,7 +53,7 @@ CASES = {
     "a class with a single row": (GOOD + "5,c\n", LEARN, "one each of 'c'"),
     "nothing but constants": ("x,z,y\n1,u,a\n1,u,b\n1,u,a\n1,u,b\n", LEARN, "single value"),
     "nothing but ids": ("x,y\nu,a\nv,b\nw,a\nt,b\n", LEARN, "each row has its own text"),
-    "nothing but the target": ("y\na\nb\na\nb\n", LEARN, "no other columns"),
+    "nothing but the target": ("y\na\nb\na\nb\n", LEARN, "no columns besides"),
     "words among numbers": (
         "x,y\n" + "".join(f"{k / 7},{'ab'[k % 2]}\n" for k in range(40)) + "many,a\n",
         LEARN,
@@ -72,14 +72,14 @@ CASES = {
     ),
     "no processes": (GOOD, f"{LEARN} --jobs 0", "'--jobs'"),
     "a negative seed": (GOOD, f"{LEARN} --seed -1", "'--seed'"),
-    "a model in a folder that is not there": (GOOD, f"{LEARN} --model no/out.mercer", "make it first"),
+    "a model in a folder that is not there": (GOOD, f"{LEARN} --model no/out.mercer", "create it first"),
     "a folder as the model": (GOOD, f"{LEARN} --model folder", "folder is a folder"),
     "the data as the model": (GOOD, f"{LEARN} --model bad.csv", "named twice"),
     "the report as the model": (GOOD, f"{LEARN} --model out --report out", "named twice"),
     "a place that cannot be written to": (
         GOOD,
         f"{LEARN} --model /proc/out.mercer",
-        "Nothing can be written",
+        "is not writable",
     ),
     "classes and pairs": (GOOD, f"{LEARN} --pairs p.csv", "not both"),
     "a target without data": (None, "learn --target y", "name its file"),
@@ -108,7 +108,7 @@ CASES = {
     "predict with half a model": (
         None,
         "predict half.mercer data.csv",
-        "half.mercer is not a model, or is dam",
+        "half.mercer is not a model file, or is dam",
     ),
     "predict with an archive of others": (None, "predict sheet.xlsx data.csv", "sheet.xlsx was not loaded"),
     "predict with a spoilt model": (None, "predict spoilt.mercer data.csv", "spoilt.mercer is not a model"),
@@ -116,7 +116,7 @@ CASES = {
     "show half a model": (None, "show half.mercer", "half.mercer is not a model"),
     "similar rows by a table": (None, "similar data.csv data.csv --query 1", "data.csv is not a model"),
     "predict with another model": (None, "predict stump.mercer data.csv", "not from `mercer learn`"),
-    "predict with a model of pairs": (None, "predict pairs.mercer data.csv", "knows no classes"),
+    "predict with a model of pairs": (None, "predict pairs.mercer data.csv", "has no classes"),
     "predict without the data": (None, "predict out.mercer no.csv", "no file no.csv"),
     "predict with a column missing": (
         "days,colour\n1,red\n",
@@ -133,7 +133,7 @@ CASES = {
         "predict out.mercer bad.csv",
         "'heavy' in row 1",
     ),
-    "predictions in no folder": (None, "predict out.mercer data.csv -o no/p.csv", "make it first"),
+    "predictions in no folder": (None, "predict out.mercer data.csv -o no/p.csv", "create it first"),
     "predictions over the model": (None, "predict out.mercer data.csv -o out.mercer", "named twice"),
     "show nothing": (None, "show no.mercer", "no file no.mercer"),
     "show a folder": (None, "show folder", "is a folder"),
@@ -207,7 +207,7 @@ def test_a_failure_of_mercer_itself_is_told_from_a_wrong_request(mercer, monkeyp
     result = mercer("learn", "data.csv", "--target", "state")
     assert result.exit_code == 1
     assert result.stderr == (
-        "mercer failed (ZeroDivisionError: division by zero); with --debug it shows where.\n"
+        "mercer failed (ZeroDivisionError: division by zero); --debug shows the traceback.\n"
     )
 
 

@@ -32,7 +32,7 @@ def distances(model: Pipeline, rows: Any, query: int) -> Array:
     """Return ‖φ(x) − φ(q)‖ of all rows x to the query row q, in the feature space of the kernel."""
     kernel = kernel_of_model(model)
     if kernel is None:
-        raise WrongRequestError("The model has no kernel that mercer knows: learn one with `mercer learn`.")
+        raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
     Z = kernel_inputs(model, rows)
     q = Z[query : query + 1]
     squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)

@@ -69,7 +69,7 @@ def _tell(error: Exception, *, asked_for_nothing: bool) -> int:
         typer.echo(one_line(_sentence(error)), err=True)
         return WRONG_REQUEST
     typer.echo(
-        one_line(f"mercer failed ({type(error).__name__}: {error}); with {DEBUG} it shows where."), err=True
+        one_line(f"mercer failed ({type(error).__name__}: {error}); {DEBUG} shows the traceback."), err=True
     )
     return FAILED
 

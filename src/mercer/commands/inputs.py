@@ -1,4 +1,4 @@
-"""What there is to learn from: a table as numbers, with classes or pairs."""
+"""The input of a search: a table as numeric features, with classes or pairs."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,30 +60,30 @@ class Task(NamedTuple):
 
 
 def check_request(request: Request) -> None:
-    """Refuse what does not go together, before anything is read."""
+    """Refuse options that exclude each other, before anything is read."""
     if request.data is None:
         others = {"--target": request.target, "--unlabelled": request.unlabelled, "--pairs": request.pairs}
         named = [option for option, value in {**others, "--id": request.ids}.items() if value is not None]
         if named or request.drop:
-            raise WrongRequestError(f"{(named or ['--drop'])[0]} is about a table: name its file, too.")
+            raise WrongRequestError(f"{(named or ['--drop'])[0]} needs a table: name its file as DATA.")
     elif request.target is None and request.pairs is None:
         raise WrongRequestError(
-            f"Name the column of {request.data} that holds the classes with --target, or a file of similar "
-            "rows with --pairs."
+            f"Name the column of classes in {request.data} with --target, or a file of similar and "
+            "dissimilar pairs of rows with --pairs."
         )
     elif request.target is not None and request.pairs is not None:
         raise WrongRequestError(
-            "Give --target or --pairs, not both: with classes, pairs are not needed (--drop leaves out a "
+            "Give --target or --pairs, not both: with classes, pairs are not needed (--drop excludes a "
             "column of classes)."
         )
     elif request.target is not None and request.target == request.ids:
-        raise WrongRequestError("The ids cannot be the classes: name two columns with --target and --id.")
+        raise WrongRequestError("--target and --id name the same column: name two columns.")
 
 
 def read_task(request: Request) -> Task:
-    """Read the files, tell what the columns are, and turn them into numbers.
+    """Read the files, decide what each column is, and encode the columns as numbers.
 
-    Medians and categories are those of all rows, the unlabelled ones too. No class is looked at for them.
+    Medians and categories are those of all rows, unlabelled ones included. They do not depend on the classes.
     """
     table, source, target = _read_data(request)
     ids = None if request.ids is None else find_ids(table, request.ids, source)
@@ -95,9 +95,9 @@ def read_task(request: Request) -> Task:
     if request.pairs is not None:
         pairs = read_pairs(request.pairs, len(table), ids)
     columns = choose_columns(table, {target or "", request.ids or ""})
-    columns.dropped.update(dict.fromkeys(request.drop, "--drop names it"))
+    columns.dropped.update(dict.fromkeys(request.drop, "it is listed in --drop"))
     if not columns.used:
-        raise TableError(f"No column of {source} tells rows apart: {_reasons(columns)}.")
+        raise TableError(f"No column of {source} can be used as a feature: {_reasons(columns)}.")
     rows = pd.concat([prepare(table, columns, source), *_read_unlabelled(request, columns)])
     encoder = make_encoder(columns).fit(rows)
     Z: Array = encoder.transform(rows)
@@ -121,8 +121,8 @@ def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
     n_classes = len(np.unique(y))
     if n_classes > MOST_CLASSES:
         raise WrongRequestError(
-            f"Column {quote(target)} holds {n_classes} classes, and mercer learns up to {MOST_CLASSES}: "
-            "group them, or name another column with --target (a quantity is not a class)."
+            f"Column {quote(target)} has {n_classes} classes; mercer takes at most {MOST_CLASSES}: merge "
+            "some, or name another column with --target (a numeric quantity is not a class)."
         )
 
 
@@ -148,7 +148,7 @@ def _read_unlabelled(request: Request, columns: Columns) -> list[pd.DataFrame]:
 
 def _reasons(columns: Columns) -> str:
     if not columns.dropped:
-        return "it has no other columns than those that were named: add some"
+        return "it has no columns besides those named by options; add some"
     name, reason = next(iter(columns.dropped.items()))
-    more = f", and so on for {len(columns.dropped) - 1} more" if len(columns.dropped) > 1 else ""
-    return f"{quote(name)} is of no use because {reason}{more}: add columns that differ between rows"
+    in_all = f" ({len(columns.dropped)} columns were dropped in all)" if len(columns.dropped) > 1 else ""
+    return f"{quote(name)} was dropped because {reason}{in_all}; add numeric or categorical columns"

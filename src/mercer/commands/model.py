@@ -32,7 +32,7 @@ class Model(NamedTuple):
 def describe_file(path: Path) -> Description:
     """Return what a file says of itself, or say that there is none."""
     if not path.exists():
-        raise WrongRequestError(f"There is no file {path}: make one with `mercer learn … --model {path}`.")
+        raise WrongRequestError(f"There is no file {path}: create one with `mercer learn … --model {path}`.")
     with _saying_what_it_is(path):
         return describe(path)
 
@@ -45,12 +45,12 @@ def load_model(path: Path) -> Model:
     is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
     if not is_ours or not pipeline.steps or not isinstance(pipeline[0], ColumnTransformer):
         raise WrongRequestError(
-            f"{path} is not from `mercer learn`, and knows no tables: use it in Python with mercer.load."
+            f"{path} is not from `mercer learn` and does not take tables: use it in Python with mercer.load."
         )
     with blaming_the_notes(path):
         names = [about.get("target"), about.get("id")]
         if not all(name is None or isinstance(name, str) for name in names):
-            raise TypeError("the name of a column is not a text")
+            raise TypeError("the name of a column is not a string")
         dropped = dict(about["columns"]["dropped"])
         return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dropped))
 
@@ -62,7 +62,7 @@ def blaming_the_notes(path: Path) -> Iterator[None]:
         yield
     except Exception as error:
         raise WrongRequestError(
-            f"The notes in {path} are not those of `mercer learn`: learn the model again, or use it in "
+            f"The metadata in {path} were not written by `mercer learn`: train the model again, or use it in "
             "Python with mercer.load."
         ) from error
 
@@ -76,7 +76,7 @@ def _saying_what_it_is(path: Path) -> Iterator[None]:
         if isinstance(error.__cause__, ModelFileError | MemoryError | None):
             raise  # it is in words
         raise WrongRequestError(
-            f"{path} is not a model, or is damaged: name a file that `mercer learn --model` has written."
+            f"{path} is not a model file, or is damaged: name a file written by `mercer learn --model`."
         ) from error
 
 

@@ -19,26 +19,26 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
         if is_stream(path):  # nothing of it is overwritten
             continue
         if path.resolve() in taken:
-            raise WrongRequestError(f"{path} is named twice, and would be overwritten: name another file.")
+            raise WrongRequestError(f"{path} is named twice and would be overwritten: name another file.")
         taken.add(path.resolve())
 
 
 def _check_output(path: Path) -> None:
     folder = path.absolute().parent
     if path.is_dir():
-        raise WrongRequestError(f"{path} is a folder: name a file to write to.")
+        raise WrongRequestError(f"{path} is a folder: name a file.")
     if is_stream(path):
         if not os.access(path, os.W_OK):
-            raise WrongRequestError(f"Nothing can be written to {path}: name another file.")
+            raise WrongRequestError(f"{path} is not writable: name another file.")
         return
     if not folder.is_dir():
-        raise WrongRequestError(f"There is no folder {folder} to write {path.name} into: make it first.")
+        raise WrongRequestError(f"There is no folder {folder} for {path.name}: create it first.")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise WrongRequestError(
-            f"Nothing can be written into {folder} ({error.strerror}): name another folder."
+            f"Folder {folder} is not writable ({error.strerror}): name another one."
         ) from error
 
 

@@ -24,22 +24,24 @@ EXAMPLES = """For example:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `mercer learn --model`.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the columns of the training.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of `mercer learn --model`.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table with the columns that the model was trained on.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of printing.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of printing.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
-    """Give the classes of new rows, with decision values: the larger, the surer.
+    """Predict the classes of new rows, with decision values.
 
-    Columns are found by their names, in any order. With two classes there is one decision value, above zero
-    for the second class (in the order of `mercer show`); with more there is one for each.
+    Columns are matched by name, in any order. With two classes there is one decision value, positive for the
+    second class (in the order of `mercer show`); with more there is one per class. The larger, the surer.
     """
     check_outputs([output], [model, data])
     loaded = load_model(model)
     if not hasattr(loaded.pipeline, "predict"):
-        raise WrongRequestError(f"{model} was learned from pairs and knows no classes: use `mercer similar`.")
+        raise WrongRequestError(f"{model} was learned from pairs and has no classes: use `mercer similar`.")
     table, rows = read_rows(loaded, data)
     found = predictions(loaded, table, rows)
     text = _as_json(loaded, found) if as_json else found.to_csv(index=False, lineterminator="\n")
@@ -47,7 +49,7 @@ def predict(
         typer.echo(text, nl=False)
     else:
         write_text(output, text)
-        typer.echo(f"{len(found)} predictions are in {output}.", err=True)
+        typer.echo(f"{len(found)} predictions were written to {output}.", err=True)
 
 
 def predictions(model: Model, table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

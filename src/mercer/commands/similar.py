@@ -23,26 +23,28 @@ ROLES = ("row", "distance", "class")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
-  mercer similar out.mercer data.csv --query 17           rows are numbered from 0
-  mercer similar out.mercer data.csv --query ada --top 3  by its id, if there was `learn --id`
+  mercer similar out.mercer data.csv --query 17           by row number, from 0
+  mercer similar out.mercer data.csv --query ada --top 3  by id, if the model was learned with --id
   mercer similar out.mercer data.csv --query ada --id name
 """
 
 
 def similar(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `mercer learn --model`.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the columns of the training.")],
-    query: Annotated[
-        str, typer.Option(metavar="ROW", help="The row to start from: its id, or its number, from 0.")
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of `mercer learn --model`.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table with the columns that the model was trained on.")
     ],
-    top: Annotated[int, typer.Option(min=1, help="How many rows to give.")] = 10,
+    query: Annotated[
+        str, typer.Option(metavar="ROW", help="The query: the id of a row, or its number, from 0.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="Number of rows to print.")] = 10,
     ids: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="A column that names rows; without it, that of `learn`."),
+        typer.Option("--id", metavar="COLUMN", help="Column of row names. Default: that of `learn --id`."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Give the rows of a table that are nearest to one of them, by the distance of the learned kernel."""
+    """Find the rows of a table that are nearest to one of them, by the distance of the learned kernel."""
     loaded = load_model(model)
     table, rows = read_rows(loaded if ids is None else _knowing(loaded, ids), data)
     if ids is None:
@@ -95,10 +97,10 @@ def _find_start(query: str, n_rows: int, named: pd.Series | None) -> int:
     try:
         return find_row(query, n_rows, None)
     except ValueError as error:  # a TableError, or a number of more digits than Python reads
-        ids = "" if named is None else f", and their ids are such as {listed(named[:3])}"
+        ids = "" if named is None else f", with ids such as {listed(named[:3])}"
         raise WrongRequestError(
             f"There is no row {quote(query)}: rows are numbered 0 to {n_rows - 1}{ids}; --id names a "
-            "column of other ids."
+            "column of ids."
         ) from error
 
 

@@ -23,9 +23,7 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
     It is done in this process first, which leaves what it compiled to the others; then these are started.
     """
     start = time.monotonic()
-    with console.status(
-        "getting ready (the first time after it was installed, this compiles for a minute or two)"
-    ):
+    with console.status("compiling (the first time after installation this takes a minute or two)"):
         for n_jobs in sorted({1, options.n_jobs}):
             search = _search_made_up_rows(task, options, n_jobs)
             if search.stopped_ == "interrupt":
@@ -33,7 +31,7 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
     seconds = time.monotonic() - start
     if seconds > WORTH_SAYING:
         console.print(
-            f"Getting ready took {seconds:.0f} s: it compiles, once after it was installed.", highlight=False
+            f"Compiling took {seconds:.0f} s; this happens once after installation.", highlight=False
         )
 
 
