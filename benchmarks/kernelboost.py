@@ -16,9 +16,7 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import cpu_seconds, peak_memory, report
 from mercer import KernelBoost, KernelSVC
-from mercer.solvers.kernelboost.chunklets import no_chunklets
-from mercer.solvers.kernelboost.em import run_em, state_problem
-from mercer.solvers.kernelboost.gaussians import Gaussians, Prior
+from mercer.solvers.kernelboost import Gaussians, Prior, no_chunklets, run_em, state_problem
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]

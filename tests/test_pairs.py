@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from mercer import Pairs
+from mercer.pairs import connected_sets
 
 
 def two_groups_exist(pairs, n_rows):
@@ -124,3 +125,18 @@ def test_pairs_within_some_rows_are_numbered_in_these():
     assert_array_equal(part.similar, [(3, 1), (0, 2)])
     assert_array_equal(part.dissimilar, [(1, 0)])
     assert Pairs([(0, 1)]).within(np.array([0])).dissimilar.shape == (0, 2)
+
+
+def test_connected_sets_are_numbered_by_their_first_nodes_and_alone_ones_count():
+    edges = np.array([(5, 1), (1, 3), (2, 2), (6, 4), (4, 6)])
+    assert_array_equal(connected_sets(edges, 8), [0, 1, 2, 1, 3, 1, 3, 4])
+    assert_array_equal(connected_sets(edges[:0], 3), [0, 1, 2])
+
+
+def test_connected_sets_are_the_reachable_nodes(rng):
+    edges = rng.integers(30, size=(22, 2))
+    reach = np.eye(30)
+    reach[edges[:, 0], edges[:, 1]] = reach[edges[:, 1], edges[:, 0]] = 1
+    reach = np.linalg.matrix_power(reach, 30) > 0
+    number = connected_sets(edges, 30)
+    assert_array_equal(number[:, None] == number, reach)

@@ -1,4 +1,4 @@
-"""What is known of rows two at a time: which are similar, and which are not."""
+"""Pairs of samples that are known to be similar, or dissimilar."""
 
 from typing import Any, NamedTuple, Self
 
@@ -11,18 +11,18 @@ from mercer._typing import Index
 
 
 class Pairs(NamedTuple):
-    """Pairs of similar and of dissimilar rows, as row numbers of the X that they are given with.
+    """Pairs of similar and of dissimilar samples, as row numbers of the X that they are passed with.
 
-    A pair has no order and counts once, however often it is listed. `check` is what learners call; it
-    refuses numbers that are not rows, and pairs that are listed as both. Cross-validation, which passes on
-    parts of X, does not renumber pairs: fit learners to pairs outside of it.
+    A pair has no order and counts once, however often it is listed. Learners call `check`, which refuses
+    row numbers that X does not have, and pairs that are listed as both. Cross-validation, which fits to
+    subsets of X, does not renumber pairs: fit learners to pairs outside of it.
 
     Parameters
     ----------
     similar : array-like of shape (n_similar, 2), default=()
-        Rows that belong together.
+        Pairs of row numbers of similar samples.
     dissimilar : array-like of shape (n_dissimilar, 2), default=()
-        Rows that do not.
+        Pairs of row numbers of dissimilar samples.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def from_labels(cls, y: Any) -> Self:
-        """Return all pairs of different rows: similar if of the same class, dissimilar if not. O(n²)."""
+        """Return all pairs of different samples: similar if of the same class, else dissimilar. O(n²)."""
         y = np.asarray(y)
         rows = np.column_stack(np.triu_indices(len(y), k=1))
         same = y[rows[:, 0]] == y[rows[:, 1]]
@@ -124,14 +124,14 @@ def _as_index(pairs: Any, name: str, n_rows: int) -> Index:
     if array.size == 0:
         return np.empty((0, 2), dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"{name} must be of shape (n_pairs, 2), two row numbers a pair, not {array.shape}")
+        raise ValueError(f"{name} must be of shape (n_pairs, 2), two row numbers per pair, not {array.shape}")
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold row numbers (integers), not {array.dtype}")
     if array.min() < 0 or array.max() >= n_rows:
         wrong = array[(array < 0) | (array >= n_rows)][0]
         raise ValueError(
             f"{name} names row {wrong}, but X has rows 0 to {n_rows - 1} (cross-validation, which fits to "
-            "parts of X, does not renumber pairs)"
+            "subsets of X, does not renumber pairs)"
         )
     key = np.unique(_key(np.sort(array.astype(np.intp), axis=1), n_rows))
     return np.column_stack(np.divmod(key, n_rows)).astype(np.intp)

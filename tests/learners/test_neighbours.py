@@ -160,7 +160,7 @@ def test_distances_in_parts_are_the_same(known, monkeypatch):
     Z, label = some_rows()
     given = label if known == "labels" else Pairs.from_labels(label)
     expected = choose(Z, given)
-    monkeypatch.setattr(neighbours, "CELLS_AT_A_TIME", 7)
+    monkeypatch.setattr(neighbours, "NUMBERS_PER_BLOCK", 7)
     assert as_sets(choose(Z, given)) == as_sets(expected)
 
 

@@ -3,13 +3,12 @@
 from typing import final
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.callback import CallbackContext
 
 from mercer._typing import Array, Index
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, TrainingData
+from mercer.pairs import connected_sets
 
 RANK_TOL = 1e-10  # of the largest singular value or eigenvalue: less is a rounding error
 
@@ -126,7 +125,4 @@ def _chunklets(known: TrainingData) -> Index:
 
 def _connect(known: TrainingData) -> Index:
     assert known.pairs is not None
-    n, (first, second) = len(known.X), known.pairs.similar.T
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n))
-    _, group = connected_components(graph, directed=False)
-    return group.astype(np.intp)
+    return connected_sets(known.pairs.similar, len(known.X))

@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from mercer._typing import Array, Index
-from mercer.pairs import Pairs
+from mercer.pairs import Pairs, connected_sets
 
 PAIRS_FOR_MEDIAN = 10**6  # the median distance of more pairs than that is taken from a sample
-CELLS_AT_A_TIME = 2**22
-GUESSES = 5  # dissimilar pairs that are drawn for each row, where only similar ones are known
+NUMBERS_PER_BLOCK = 2**22  # of differences of rows: 32 MiB of memory
+GUESSES = 5  # dissimilar pairs per row, drawn where only similar ones are known
 
 
 class ChosenPairs(NamedTuple):
@@ -67,8 +65,7 @@ def guess_dissimilar(n_rows: int, similar: Index, rng: RandomState) -> Index:
     They are drawn uniformly, without those that follow from the similar ones (the similar of the similar).
     With k classes of one size, about one in k of them is wrong.
     """
-    graph = csr_array((np.ones(len(similar)), (similar[:, 0], similar[:, 1])), shape=(n_rows, n_rows))
-    _, group = connected_components(graph, directed=False)
+    group = connected_sets(similar, n_rows)
     if group.max() == 0:
         raise ValueError("the similar pairs connect all rows, so none can be dissimilar: list fewer of them")
     drawn = rng.randint(n_rows, size=(2 * GUESSES * n_rows, 2))
@@ -128,7 +125,7 @@ def _some_distances(Z: Array, rng: RandomState) -> Array:
 def distances(Z: Array, rows: Index) -> Array:
     """Return the distance of each pair of rows."""
     distance = np.empty(len(rows))
-    step = max(1, CELLS_AT_A_TIME // Z.shape[1])
+    step = max(1, NUMBERS_PER_BLOCK // Z.shape[1])
     for begin in range(0, len(rows), step):
         part = slice(begin, begin + step)
         distance[part] = np.linalg.norm(Z[rows[part, 0]] - Z[rows[part, 1]], axis=1)

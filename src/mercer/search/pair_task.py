@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import RandomState
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +15,7 @@ from mercer._typing import Array, Flags, Index
 from mercer.kernels import Projected
 from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.pairs import Pairs
+from mercer.pairs import Pairs, connected_sets
 from mercer.quality import pair_auc
 from mercer.search.candidates import Candidate, check_grid
 from mercer.search.race import Outcome, Race
@@ -350,9 +348,7 @@ def _of_the_same_rows(pairs: Pairs, judged: Pairs, n_rows: int, n_folds: int, rn
 
 def _not_implied(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
     """Return the pairs that do not follow from those that are learned from."""
-    edges = learned.similar
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_rows, n_rows))
-    _, group = connected_components(graph, directed=False)
+    group = connected_sets(learned.similar, n_rows)
     if learned.are_of_two_groups():
         return _not_known_of_two_groups(test, learned, n_rows)
     known = {tuple(pair) for pair in np.sort(group[learned.dissimilar], axis=1).tolist()}
@@ -363,9 +359,7 @@ def _not_implied(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
 
 def _not_known_of_two_groups(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
     """Return the pairs whose rows are not connected by pairs that are learned from, of whatever kind."""
-    edges = np.vstack(learned)
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_rows, n_rows))
-    _, group = connected_components(graph, directed=False)
+    group = connected_sets(np.vstack(learned), n_rows)
     return Pairs(*(kind[group[kind[:, 0]] != group[kind[:, 1]]] for kind in test))
 
 
