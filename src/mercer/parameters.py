@@ -1,4 +1,4 @@
-"""Checks of what users set: each error names the parameter and says what it may be."""
+"""Checks of parameters: each error names the parameter and its valid values."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ def check_positive(value: Any, name: str) -> None:
 
 
 def check_count(value: Any, name: str, least: int = 1) -> None:
-    """Raise unless the parameter is a whole number, and at least so large."""
+    """Raise unless the parameter is a whole number of at least `least`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
     if value < least:

@@ -13,7 +13,7 @@ from mercer._typing import Array
 
 
 def alignment(K1: Any, K2: Any) -> float:
-    r"""Return the alignment of two Gram matrices of the same rows [KT03, Section 2; also OSW02, HBW06].
+    r"""Return the alignment of two Gram matrices of the same samples [KT03, Section 2; also OSW02, HBW06].
 
     .. math:: A(K_1, K_2) = \frac{\langle K_1, K_2 \rangle}{\|K_1\| \, \|K_2\|},
 
@@ -23,7 +23,7 @@ def alignment(K1: Any, K2: Any) -> float:
     Parameters
     ----------
     K1, K2 : array of shape (n, n)
-        Gram matrices, neither of them zero; `ideal_kernel` gives the one of the labels.
+        Gram matrices, neither of them zero; `ideal_kernel` gives that of the labels.
 
     Examples
     --------
@@ -35,24 +35,22 @@ def alignment(K1: Any, K2: Any) -> float:
     """
     first, second = np.asarray(K1, dtype=np.float64), np.asarray(K2, dtype=np.float64)
     if first.shape != second.shape:
-        raise ValueError(
-            f"the matrices must be of one shape, of the same rows, not {first.shape} and {second.shape}"
-        )
+        raise ValueError(f"the matrices must have the same shape, not {first.shape} and {second.shape}")
     lengths = [np.abs(K).max(initial=0.0) for K in (first, second)]
     if not all(0.0 < length < np.inf for length in lengths):
         raise ValueError("a matrix that is zero, or not finite, has no alignment")
-    # scaled first, so that the squares of very small or large entries are numbers still
+    # scaled first, so that the squares of very small or large entries neither underflow nor overflow
     first, second = first / lengths[0], second / lengths[1]
     return float(np.vdot(first, second) / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
 def ideal_kernel(y: Any) -> Array:
-    """Return the Gram matrix of the ideal kernel [KT03, (1)]: 1 for rows of one class, 0 for others.
+    """Return the Gram matrix of the ideal kernel [KT03, (1)]: 1 for samples of one class, 0 for others.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        The classes, of any type.
+        The class labels, of any type.
     """
     label = column_or_1d(y)
     ideal: Array = (label[:, None] == label[None, :]).astype(np.float64)
@@ -60,15 +58,15 @@ def ideal_kernel(y: Any) -> Array:
 
 
 def pair_auc(similarity: Any, similar: Any) -> float:
-    """Return the area under the ROC curve of a similarity that is to tell similar pairs from dissimilar ones.
+    """Return the area under the ROC curve (AUC) of a similarity, as a classifier of similar pairs.
 
     It is the probability that a similar pair has a larger similarity than a dissimilar one, ties counting
-    half: 1 if all similar pairs come first, 1/2 by chance.
+    half: 1 if all similar pairs have larger ones than all dissimilar pairs, 1/2 by chance.
 
     Parameters
     ----------
     similarity : array-like of shape (n_pairs,)
-        The larger, the more alike: kernel values, or distances with a minus sign.
+        The larger, the more similar: kernel values, or distances with a minus sign.
     similar : array-like of shape (n_pairs,)
         Whether the pair is similar, true or false; both must occur.
 
@@ -86,6 +84,7 @@ def pair_auc(similarity: Any, similar: Any) -> float:
         raise ValueError(f"there are {len(values)} similarities for {len(is_similar)} pairs")
     if not np.all(np.isfinite(values)):
         raise ValueError("similarities must be finite numbers")
+    # as sklearn.metrics.roc_auc_score, which takes three to nine times as long: searches ask for thousands
     n_similar, n_dissimilar = int(is_similar.sum()), int((~is_similar).sum())
     rank_sum = float(rankdata(values)[is_similar].sum())
     return (rank_sum - n_similar * (n_similar + 1) / 2) / (n_similar * n_dissimilar)
@@ -94,24 +93,24 @@ def pair_auc(similarity: Any, similar: Any) -> float:
 def retrieval_roc(similarity: Any, relevant: Any, n_points: int = 201) -> tuple[Array, Array]:
     """Return the average ROC curve of queries to a database [HBW06, Section 4.2].
 
-    A query orders the database by similarity. Its ROC curve is the share of the relevant items that are
-    found, as a function of the share of the others that come along; ties are straight lines. The curves of
-    all queries are averaged at each abscissa.
+    A query ranks the database by similarity. Its ROC curve is the true positive rate, the fraction of the
+    relevant items that are retrieved, as a function of the false positive rate, that of the others; ties are
+    straight lines. The curves of all queries are averaged at each false positive rate.
 
     Parameters
     ----------
     similarity : array-like of shape (n_queries, n_items)
-        The larger, the earlier: kernel values, or distances with a minus sign. NaN leaves an item out of the
-        database of a query, such as the query itself.
+        Items of larger similarity rank first: kernel values, or distances with a minus sign. NaN excludes an
+        item from the database of a query, such as the query itself.
     relevant : array-like of shape (n_queries, n_items)
-        Whether the item is what the query looks for; each query needs items of both kinds.
+        Whether the item is relevant to the query; each query needs relevant and irrelevant items.
     n_points : int, default=201
-        The points of the curve, evenly spaced from 0 to 1.
+        Number of points of the curve, evenly spaced from 0 to 1.
 
     Returns
     -------
     tuple of two arrays of shape (n_points,)
-        The abscissae, the share of irrelevant items, and the ordinates, the share of relevant ones.
+        The false positive rates and the true positive rates.
 
     Examples
     --------
@@ -154,12 +153,12 @@ def _queries(similarity: Any, relevant: Any) -> Iterator[tuple[Array, NDArray[np
     there = ~np.isnan(S)
     lacking = ~np.any(there & wanted, axis=1) | ~np.any(there & ~wanted, axis=1)
     if np.any(lacking):
-        raise ValueError(f"query {np.argmax(lacking)} lacks relevant items, or irrelevant ones: leave it out")
+        raise ValueError(f"query {np.argmax(lacking)} has no relevant, or no irrelevant items: drop it")
     return ((row[kept], hit[kept]) for row, hit, kept in zip(S, wanted, there, strict=True))
 
 
 def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
-    """Return the share of pairs of rows on which two clusterings agree [KT03, footnote 9].
+    """Return the fraction of pairs of samples on which two clusterings agree [KT03, footnote 9].
 
     They agree on a pair if it is together in both, or apart in both. This is the Rand index,
     `sklearn.metrics.rand_score`. With k clusters of one size, unrelated ones agree on 1 − 2/k + 2/k² of the
@@ -168,6 +167,6 @@ def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n,)
-        The clusters of the rows; their names do not matter.
+        The cluster labels of the samples; their names do not matter.
     """
     return float(rand_score(y_true, y_pred))

@@ -683,7 +683,7 @@ def test_rows_whose_squares_are_lost_are_refused():
 
 def test_a_kernel_that_gives_more_than_a_number_a_pair_is_refused():
     X, y = some_data(20, 3)
-    with pytest.raises(ValueError, match="not one number a pair"):
+    with pytest.raises(ValueError, match="not one number per pair"):
         BoostedKernel(CompoundKernel([RBF(), RBF(2.0)])).fit(X, y)
 
 

@@ -1,4 +1,4 @@
-"""A kernel that asks mixtures of Gaussians whether two rows come from the same component."""
+"""The probability that two samples come from the same component, summed over mixtures of Gaussians."""
 
 from typing import Any, final
 
@@ -8,12 +8,12 @@ from sklearn.utils import gen_batches
 from mercer._typing import Array
 from mercer.kernels.base import FeatureKernel, as_rows
 
-_BLOCK = 2**20  # numbers that are made at a time: 8 MiB
+_BLOCK = 2**20  # numbers per block of samples: 8 MiB of memory
 
 
 @final
 class Mixture(FeatureKernel):
-    r"""The probability that two rows come from the same component, summed over mixtures [HBW06, (1) and (4)].
+    r"""The probability that two samples share a component, summed over mixtures [HBW06, (1) and (4)].
 
     .. math:: k(x, x') = \sum_{t=1}^T \alpha_t \sum_{j=1}^M p_t(j | x)\, p_t(j | x'), \qquad
               p_t(j | x) \propto e^{c_{tj}} \exp \bigl( -\tfrac12 \| (x - \mu_{tj})^\top P_{tj} \|^2 \bigr),
@@ -23,7 +23,7 @@ class Mixture(FeatureKernel):
     soft indicators of the cells into which each mixture divides the space. The kernel lies between 0 and Σα,
     and is positive semi-definite by construction.
 
-    A row costs O(T M d²), with diagonal covariances O(T M d).
+    It costs O(T M d²) per sample, with diagonal covariances O(T M d).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Mixture(FeatureKernel):
     means : array of shape (T, M, d)
         μ.
     factors : array of shape (T, M, d, d), (T, 1, d, d) or (T, M, d)
-        P: one for each component, one for all components of a mixture, or the diagonals.
+        P: one per component, one for all components of a mixture, or the diagonals.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class Mixture(FeatureKernel):
         features = np.empty((len(rows), n_mixtures, n_components))
         for block in gen_batches(len(rows), max(1, _BLOCK // (n_components * d))):
             for t in range(n_mixtures):
-                features[block, t] = np.sqrt(self.alpha[t]) * self._posteriors(rows[block], t)
+                features[block, t] = np.sqrt(self.alpha[t]) * self._posteriors(rows[block], t)  # [HBW06] (6)
         return features.reshape(len(rows), n_mixtures * n_components)
 
     def covariances(self, t: int) -> Array:
-        """Return Σ of the components of mixture t, of shape (M, d, d); zero along columns it does not see."""
+        """Return Σ of the components of mixture t, of shape (M, d, d); zero along features it ignores."""
         P = self.factors[t]
         full = P[:, :, None] * np.eye(P.shape[1]) if P.ndim == 2 else P
         inverse = np.linalg.pinv(full)

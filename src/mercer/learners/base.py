@@ -1,4 +1,4 @@
-"""What every learner is: a transformer, fitted to labels or pairs, that holds the kernel it has learned."""
+"""What every learner is: a transformer, fitted to labels or pairs, whose `kernel_` is the learned kernel."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -45,15 +45,14 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows.
+            The samples.
         y : array-like of shape (n_samples,), optional
-            Their classes, two or more.
+            Class labels, of two or more classes. (A label of −1 is a class like any other.)
         pairs : Pairs, optional
-            Similar and dissimilar rows of X. If they are given, the kernel is learned from them, not from y.
-            Cross-validation, which fits to parts of X, does not renumber them.
+            Similar and dissimilar samples, as row numbers of X. If given, the kernel is learned from them,
+            not from y. Cross-validation, which fits to subsets of X, does not renumber them.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
-            More rows, of which nothing is known but where they are; the learner says what they are for.
-            (A label of −1 in y is a class like any other.)
+            More samples, without labels; each learner documents how it uses them.
 
         Returns
         -------
@@ -73,7 +72,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         return None
 
     def transform(self, X: Any) -> Array:
-        """Return features of the rows whose inner products are the learned kernel."""
+        """Return features of the samples whose inner products are the learned kernel."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         _check_scale(X)
@@ -90,7 +89,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         return tags
 
     def _report_steps(self, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
-        """Return what a solver calls after each of its steps, if there are callbacks to tell."""
+        """Return what a solver calls after each of its steps, if there are callbacks."""
         if not hasattr(self, "_skl_callbacks"):
             return None
 
@@ -122,7 +121,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         self.classes_, label = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{type(self).__name__} learns from rows of two classes or more, but y holds one class: "
+                f"{type(self).__name__} learns from two or more classes, but y has only one class: "
                 f"{self.classes_[0]}"
             )
         return label.astype(np.intp)
@@ -134,7 +133,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         _check_feature_names(self, unlabelled, reset=False)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"unlabelled has {rows.shape[1]} columns, X has {self.n_features_in_}: they must be the same"
+                f"unlabelled has {rows.shape[1]} features, X has {self.n_features_in_}: they must be the same"
             )
         _check_scale(rows)
         return rows
@@ -143,7 +142,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
 def _check_scale(X: Array) -> None:
     largest = float(np.max(np.abs(X), initial=0.0))
     if largest > 1e100 or 0.0 < largest < 1e-100:
-        raise ValueError(f"the rows have values up to {largest:.0e}, whose squares are lost: scale them")
+        raise ValueError(f"the features have values up to {largest:.0e}, too extreme to square: scale them")
 
 
 def _as_pairs(pairs: Any) -> Pairs:

@@ -28,7 +28,7 @@ def evaluate(base: sk_kernels.Kernel, X: Array, Y: Array | None = None) -> Array
     Y = X if Y is None else Y
     K: Array = np.asarray(base(X, Y), dtype=np.float64)
     if K.shape != (len(X), len(Y)):
-        raise ValueError(f"the base kernel {base} gives an array of shape {K.shape}, not one number a pair")
+        raise ValueError(f"the base kernel {base} gives an array of shape {K.shape}, not one number per pair")
     if not np.all(np.isfinite(K)):
         raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
     return K
@@ -85,7 +85,7 @@ def frame_rows(X: Array, base: sk_kernels.Kernel | None, max_rank: int) -> Frame
 
 
 def _rank(size: Array, most: int) -> int:
-    """Return how many singular values are more than rounding errors, at most so many."""
+    """Return the number of singular values that are more than rounding errors, at most `most`."""
     return min(most, int(np.sum(size > 1e-10 * np.max(size, initial=0.0))))
 
 

@@ -1,4 +1,4 @@
-"""Rows with columns of mean zero and variance one, and the way back to the columns as they were."""
+"""Samples with features of mean zero and variance one, and the way back to the features as given."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mercer._typing import Array
 
-CONSTANT = 1e-12  # a spread of less than this share of the column's size is rounding
+CONSTANT = 1e-12  # of a column's largest value: a smaller spread is rounding, and no Gaussian could fit it
 
 
 class Standardized(NamedTuple):
@@ -52,6 +52,6 @@ def standardize_rows(X: Array, more: Array | None) -> Standardized:
     spread = np.sqrt(np.mean(rows**2, axis=0))
     spread[spread <= CONSTANT * size] = 0.0
     if not np.any(spread):
-        raise ValueError("all rows are equal: there is nothing to tell them apart")
+        raise ValueError("all rows are equal: no kernel can distinguish them")
     varies = spread > 0.0
     return Standardized(rows[:, varies] / spread[varies], centre, spread)

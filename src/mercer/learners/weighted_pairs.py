@@ -41,7 +41,7 @@ def tabulate(
 
 
 def takes_all(n_rows: int, max_pairs: int | None) -> bool:
-    """Return whether all pairs of labelled rows are used, and none are drawn."""
+    """Return whether all pairs of labelled rows are used, not a random sample."""
     return max_pairs is None or max_pairs >= n_rows * (n_rows + 1) // 2
 
 
@@ -58,7 +58,7 @@ def _without_self(pairs: Pairs) -> Pairs:
 
 
 def sample_pairs(label: Index, n_pairs: int, rng: RandomState) -> tuple[Kind, Kind]:
-    """Draw so many of the ordered pairs of labelled rows, with replacement, half of them similar.
+    """Draw `n_pairs` of the ordered pairs of labelled rows, with replacement, half of them similar.
 
     Each stands for as many as its kind has for one that was drawn, so every sum over the sample is an
     unbiased estimate of the sum over all pairs of that kind.
@@ -118,7 +118,7 @@ def _share_out(n_similar: int, n_dissimilar: int, max_pairs: int | None) -> tupl
 
 
 def _thin(rows: Index, most: int, rng: RandomState) -> Kind:
-    """Keep so many of the pairs, drawn without replacement; each stands for those that are left out."""
+    """Keep at most `most` pairs, drawn without replacement; each also stands for those that are left out."""
     if len(rows) <= most:
         return Kind(rows, np.full(len(rows), 2.0))
     kept = rows[np.sort(rng.choice(len(rows), most, replace=False))]
