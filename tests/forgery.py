@@ -6,21 +6,31 @@ from contextlib import contextmanager
 from zipfile import ZipFile
 
 import mercer
-from mercer.persistence.archive import NOTES, SCHEMA, pack
+from mercer.persistence.allowed_types import to_file
+from mercer.persistence.archive import METADATA, SCHEMA, pack
+from mercer.persistence.metadata import write_metadata
+from mercer.persistence.model_file import _to_skops
+from mercer.persistence.schema import rebuild
 
 NEW_ID = iter(range(10**6, 10**7))
 
 
 def unpack(path):
-    """Return notes, schema and arrays of a file."""
+    """Return metadata, schema and arrays of a file."""
     with ZipFile(path) as archive:
         arrays = {name: archive.read(name) for name in archive.namelist() if name.endswith(".npy")}
-        return json.loads(archive.read(NOTES)), json.loads(archive.read(SCHEMA)), arrays
+        return json.loads(archive.read(METADATA)), json.loads(archive.read(SCHEMA)), arrays
 
 
-def repack(path, notes, schema, arrays):
+def repack(path, metadata, schema, arrays):
     """Write a file whose archive is in order, whatever is in it."""
-    path.write_bytes(pack({NOTES: notes, SCHEMA: schema}, arrays))
+    path.write_bytes(pack({METADATA: metadata, SCHEMA: schema}, arrays))
+
+
+def save_unchecked(estimator, path):
+    """Write an estimator as an attacker may: without a look at its fitted state."""
+    schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)
+    repack(path, write_metadata(estimator, None), schema, arrays)
 
 
 def node(loader, name, **fields):
@@ -47,9 +57,9 @@ def types(name, n=1):
 def forge(path, value, arrays=()):
     """Save an SVM, and put a node in the place of one of its attributes."""
     mercer.save(mercer.StumpSVC(), path)
-    notes, schema, _ = unpack(path)
+    metadata, schema, _ = unpack(path)
     schema["content"]["content"]["class_weight"] = value
-    repack(path, notes, schema, dict(arrays))
+    repack(path, metadata, schema, dict(arrays))
     return schema
 
 

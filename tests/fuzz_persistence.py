@@ -1,12 +1,18 @@
 """Damaged files: bytes that have changed, and archives that are in order but hold something else.
 
-``python tests/fuzz_persistence.py 10000`` loads so many of them, and says what came of it.
+``python tests/fuzz_persistence.py 10000`` loads 10 000 of them, and says what came of it.
+``python tests/fuzz_persistence.py 10000 0 state`` (random seed 0) loads files that are in order but for the
+shapes, types and values of arrays and numbers, and computes with those that are not refused, while numba
+looks out for indices beyond the end of an array.
 """
 
+import io
 import json
+import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,8 +20,11 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 import mercer
 from forgery import repack, unpack, watching
+from mercer.baselines import KernelPerceptron
 from mercer.persistence import ModelFileError
 
 LOADERS = [
@@ -32,9 +41,9 @@ NAMES = [
     "numpy.int64", "numpy.str_", "numpy.dtype", "numpy.log", "numpy.random.RandomState",
     "collections.OrderedDict", "functools.partial", "operator.methodcaller", "joblib.memory.Memory",
     "scipy.stats.norm", "antigravity.fly", "this.s", "__main__.X", "sklearn.svm._classes.SVC",
-    "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "sklearn.frozen._frozen.FrozenEstimator",
-    "mercer.svm.stump.StumpSVC", "mercer.svm.additive.AdditiveFunction",
-    "mercer.kernels.projected.Projected", "mercer.cli.main",
+    "sklearn.svm.SVC", "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "mercer.parts.Nothing",
+    "mercer.svm.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction", "mercer.parts.Units",
+    "mercer.kernels.Projected", "mercer.cli.main",
 ]  # fmt: skip
 VALUES = (
     None,
@@ -86,13 +95,13 @@ def damage_bytes(path, draw):
 
 def damage_schema(path, draw):
     """Change what nodes of the schema say, in an archive that is in order."""
-    notes, schema, arrays = unpack(path)
+    metadata, schema, arrays = unpack(path)
     for _ in range(draw.choice([1, 1, 2, 5])):
         nodes = nodes_of(schema)
         if not nodes:
             break
         node, other = draw.choice(nodes), draw.choice(nodes)
-        kind = draw.choice(["loader", "name", "id", "delete", "value", "swap", "nest", "notes"])
+        kind = draw.choice(["loader", "name", "id", "delete", "value", "swap", "nest", "metadata"])
         if kind == "loader":
             node["__loader__"] = draw.choice(LOADERS)
         elif kind == "name":
@@ -114,13 +123,13 @@ def damage_schema(path, draw):
             node.clear()
             node.update(inner)
         else:
-            notes[draw.choice(list(notes))] = draw.choice(VALUES)
-    repack(path, notes, schema, arrays)
+            metadata[draw.choice(list(metadata))] = draw.choice(VALUES)
+    repack(path, metadata, schema, arrays)
 
 
 def damage_arrays(path, draw):
     """Change headers and bytes of the arrays, in an archive that is in order."""
-    notes, schema, arrays = unpack(path)
+    metadata, schema, arrays = unpack(path)
     name = draw.choice(list(arrays))
     data = bytearray(arrays[name])
     kind = draw.choice(["flip", "cut", "shape", "type", "drop"])
@@ -137,7 +146,7 @@ def damage_arrays(path, draw):
     else:
         data = bytearray()
     arrays[name] = bytes(data)
-    repack(path, notes, schema, arrays)
+    repack(path, metadata, schema, arrays)
 
 
 _LIST = {"__loader__": "ListNode", "__module__": "builtins", "__class__": "list"}
@@ -186,7 +195,6 @@ def fuzz(folder, files, n_files, seed=0):
 def sample_files(folder):
     """Return the bytes of some saved estimators."""
     from sklearn.datasets import load_iris
-    from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
@@ -197,9 +205,7 @@ def sample_files(folder):
     chosen = make_pipeline(StandardScaler(), mercer.KernelSVC(learner, class_weight={0: 2.0}))
     estimators = [
         mercer.StumpSVC().fit(X, y),
-        GridSearchCV(SVC(kernel=mercer.kernels.Stump()), {"C": [0.1, 1.0]}, cv=2, scoring="accuracy").fit(
-            X, y
-        ),
+        make_pipeline(StandardScaler(), SVC(kernel=mercer.kernels.Stump())).fit(X, y),
         chosen.fit(X, y.astype(str).astype(object)),
     ]
     files = []
@@ -210,10 +216,163 @@ def sample_files(folder):
     return files
 
 
+def damage_state(path, draw):
+    """Change shapes, types and values of arrays, and numbers, and nothing else."""
+    metadata, schema, arrays = unpack(path)
+    numbers = [node for node in nodes_of(schema) if node["__loader__"] == "JsonNode"]
+    numbers = [node for node in numbers if isinstance(json.loads(node["content"]), int | float)]
+    for _ in range(draw.choice([1, 1, 2, 4])):
+        if numbers and draw.random() < 0.25:
+            draw.choice(numbers)["content"] = json.dumps(draw.choice(NUMBERS))
+        elif arrays:
+            name = draw.choice(list(arrays))
+            array = np.load(
+                io.BytesIO(arrays[name] if draw.random() < 0.9 else draw.choice(list(arrays.values())))
+            )
+            buffer = io.BytesIO()
+            np.save(buffer, draw.choice(ARRAY_CHANGES)(array, draw))
+            arrays[name] = buffer.getvalue()
+    repack(path, metadata, schema, arrays)
+
+
+NUMBERS = [-1, 0, 1, 2, 7, 1000, 2**31, 2**62, 0.5, -0.5, 1e300, float("nan"), float("inf"), True, None]
+TYPES = ["<f4", "<f8", ">f8", "<i4", "<i8", "<u1", "?", "<c16", "<U3"]
+
+
+def put_number(array, draw):
+    """Put one number into some places of an array."""
+    array = array.copy()
+    with np.errstate(all="ignore"):
+        value = np.array(draw.choice([n for n in NUMBERS if n is not None])).astype(array.dtype)
+    array[np.random.RandomState(draw.randrange(2**31)).rand(*array.shape) < draw.choice([0.1, 0.5, 1.0])] = (
+        value
+    )
+    return array
+
+
+ARRAY_CHANGES = [
+    lambda array, draw: array[..., :-1] if array.ndim else array,
+    lambda array, draw: array[1:] if array.ndim else array[None],
+    lambda array, draw: array[:0] if array.ndim else array,
+    lambda array, draw: array[..., :1] if array.ndim else array[None, None],
+    lambda array, draw: np.repeat(array, draw.choice([2, 3, 500]), axis=draw.randrange(max(array.ndim, 1))),
+    lambda array, draw: np.tile(array, draw.choice([2, 50])),
+    lambda array, draw: array.T,
+    lambda array, draw: array.ravel(),
+    lambda array, draw: array[None],
+    lambda array, draw: np.asfortranarray(array),
+    lambda array, draw: array.ravel()[::-1].reshape(array.shape),
+    lambda array, draw: array.astype(draw.choice(TYPES)) if array.dtype.kind != "U" else array,
+    put_number,
+    put_number,
+]
+METHODS = ("decision_function", "predict_proba", "predict", "transform", "__call__", "diag")
+BEYOND = "index is out of bounds"  # what numba says; NumPy, which always looks, says which index
+
+
+def compute(estimator, rows):
+    """Compute all that a loaded estimator can, and return whether an index was beyond the end of an array."""
+    jobs = {name: lambda name=name: getattr(estimator, name)(rows) for name in METHODS}
+    jobs["shapes"] = lambda: estimator.shape_functions_
+    jobs["distances"] = lambda: estimator.squared_distance(rows, rows)
+    jobs["stages"] = lambda: list(estimator.staged_predict(rows))
+    for job in jobs.values():
+        try:
+            job()
+        except Exception as error:
+            if str(error) == BEYOND:
+                return True
+    return False
+
+
+def sample_rows():
+    """Return rows with their classes, and a table."""
+    import pandas as pd
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::5], y[::5]
+    return X, y, pd.DataFrame({"number": X[:, 0], "category": np.resize(list("abcdaab"), len(X))})
+
+
+def save_samples(folder):
+    """Save estimators whose arrays compiled code reads; the last one is of a table."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.gaussian_process.kernels import RBF
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.svm import SVC
+
+    X, y, table = sample_rows()
+    two = y < 2
+    one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=3, sparse_output=False)
+    encode = make_column_transformer((SimpleImputer(), ["number"]), (one_hot, ["category"]))
+    ard = mercer.superkernels.ARD(mercer.superkernels.GaussianHarmonic())
+    boost = mercer.KernelBoost(n_rounds=2, random_state=0).fit(X, y)
+    estimators = [
+        mercer.StumpSVC().fit(X, y),
+        mercer.StumpSVC(max_bins=4).fit(X[two], y[two]),
+        mercer.PerceptronSVC(method="sliced", n_directions=6, max_bins=4, random_state=0).fit(X[two], y[two]),
+        mercer.PerceptronSVC().fit(X[two], y[two]),
+        mercer.KernelSVC(mercer.Superkernel(ard, random_state=0), solver="gram").fit(X[two], y[two]),
+        mercer.kernels.Series(RBF(), "exp", np.array([1.0, 2.0]), np.array([1.0, 0.5])),
+        boost,
+        boost.kernel_,
+        mercer.kernels.Stump.sample(X, 9, random_state=0),
+        KernelPerceptron(RBF(), n_epochs=3).fit(X, y),
+        make_pipeline(StandardScaler(), mercer.KernelSVC(mercer.BoostedKernel(RBF(), n_rounds=2))).fit(X, y),
+        SVC().fit(X, y),
+        make_pipeline(encode, mercer.StumpSVC()).fit(table, y),
+    ]
+    for k, estimator in enumerate(estimators):
+        mercer.save(estimator, Path(folder) / f"{k:02}.mercer")
+
+
+def fuzz_state(folder, n_files, seed=0):
+    """Load damaged copies of the files in a folder and compute with them; return how each ended."""
+    draw, ends = random.Random(seed), Counter()
+    contents = [path.read_bytes() for path in sorted(Path(folder).glob("*.mercer"))]
+    X, _, table = sample_rows()
+    samples = [(content, X) for content in contents[:-1]] + [(contents[-1], table)]
+    target = Path(folder) / "broken"
+    for k in range(-len(samples), n_files):
+        content, rows = samples[k % len(samples)]
+        target.write_bytes(content)
+        if k >= 0:  # at first all as they are
+            damage_state(target, draw)
+        try:
+            with np.errstate(all="ignore"):
+                ends["beyond" if compute(mercer.load(target), rows) else "computed"] += 1
+        except ModelFileError as error:
+            ends["damaged" if "damaged" in str(error) else "refused"] += 1
+        if ends["beyond"]:
+            (Path(tempfile.gettempdir()) / "beyond.mercer").write_bytes(target.read_bytes())
+            break
+    return ends
+
+
+def fuzz_state_watched(n_files, seed=0):
+    """Run `fuzz_state` in a process in which numba looks at every index; it prints how they ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_samples(folder)
+        command = [sys.executable, __file__, str(n_files), str(seed), folder]
+        tests = os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])
+        env = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": folder, "PYTHONPATH": tests}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
 def main():
     """Load many damaged files."""
     warnings.simplefilter("ignore")
     n_files = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    if sys.argv[3:] == ["state"]:
+        done = fuzz_state_watched(n_files, int(sys.argv[2]))
+        print(f"{done.stdout}{done.stderr}exit status {done.returncode}")  # noqa: T201
+        return
+    if sys.argv[3:]:
+        print(json.dumps(fuzz_state(sys.argv[3], n_files, int(sys.argv[2]))))  # noqa: T201
+        return
     with tempfile.TemporaryDirectory() as folder:
         files = sample_files(folder)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

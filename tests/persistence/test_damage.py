@@ -12,7 +12,8 @@ import mercer
 from forgery import forge, node, repack, sequence, text, unpack
 from fuzz_persistence import fuzz, sample_files
 from mercer.persistence import ModelFileError, archive, describe, npy
-from mercer.persistence.archive import NOTES, SCHEMA
+from mercer.persistence.archive import METADATA, SCHEMA
+from mercer.persistence.metadata import FORMAT
 
 
 @pytest.fixture
@@ -67,10 +68,10 @@ def write_zip(path, parts, compression):
             file.writestr(name, data)
 
 
-@pytest.mark.parametrize("name", [NOTES, SCHEMA, "1.npy"])
+@pytest.mark.parametrize("name", [METADATA, SCHEMA, "1.npy"])
 def test_a_bomb_is_found_by_its_declared_size_before_it_is_read(model, monkeypatch, name):
     size = 2 * archive.MOST_TEXT[SCHEMA]
-    parts = {NOTES: b"{}", SCHEMA: b"{}", name: bytes(size)}
+    parts = {METADATA: b"{}", SCHEMA: b"{}", name: bytes(size)}
     write_zip(model, parts.items(), ZIP_DEFLATED)
     assert model.stat().st_size < size / 900
     monkeypatch.setattr(ZipFile, "read", lambda *_: pytest.fail("it was read"))
@@ -78,8 +79,20 @@ def test_a_bomb_is_found_by_its_declared_size_before_it_is_read(model, monkeypat
         mercer.load(model)
 
 
+@pytest.mark.parametrize("filling", ["{}", "[]", "0", '{"a":1}'])
+def test_a_small_file_of_very_many_values_is_refused_before_they_are_built(model, monkeypatch, filling):
+    most = archive.MOST_TEXT[SCHEMA]
+    text = '{"content":[' + f"{filling}," * ((most - 20) // (len(filling) + 1)) + "0]}"
+    write_zip(model, [(METADATA, b"{}"), (SCHEMA, text)], ZIP_DEFLATED)
+    with ZipFile(model) as file:
+        monkeypatch.setattr(archive.json, "loads", lambda *_: pytest.fail("they were built"))
+        assert model.stat().st_size < 100_000
+        with pytest.raises(ModelFileError, match="values"):
+            archive.read_text(file, SCHEMA)
+
+
 def test_a_bomb_that_declares_a_small_size_is_not_read_beyond_it(model):
-    write_zip(model, [(NOTES, bytes(2**26)), (SCHEMA, b"{}")], ZIP_DEFLATED)
+    write_zip(model, [(METADATA, bytes(2**26)), (SCHEMA, b"{}")], ZIP_DEFLATED)
     declared, pretended = (number.to_bytes(4, "little") for number in (2**26, 100))
     model.write_bytes(model.read_bytes().replace(declared, pretended))
     with pytest.raises(ModelFileError):
@@ -133,10 +146,10 @@ def test_nodes_within_nodes_without_end_are_refused(tmp_path):
 def test_json_within_json_without_end_is_refused(model):
     for depth in (10**3, 10**5, 10**6):
         nested = "[" * depth
-        write_zip(model, [(NOTES, b"{}"), (SCHEMA, nested)], ZIP_DEFLATED)
+        write_zip(model, [(METADATA, b"{}"), (SCHEMA, nested)], ZIP_DEFLATED)
         with pytest.raises(ModelFileError):
             mercer.load(model)
-        write_zip(model, [(NOTES, nested), (SCHEMA, "{}")], ZIP_DEFLATED)
+        write_zip(model, [(METADATA, nested), (SCHEMA, "{}")], ZIP_DEFLATED)
         with pytest.raises(ModelFileError):
             describe(model)
 
@@ -217,21 +230,26 @@ def test_a_long_array_of_nothing_is_refused():
 
 def test_a_random_state_that_points_beyond_its_words_is_refused(tmp_path):
     mercer.save(mercer.StumpSVC(random_state=np.random.RandomState(0)), tmp_path / "model")
-    notes, schema, arrays = unpack(tmp_path / "model")
+    metadata, schema, arrays = unpack(tmp_path / "model")
     state = schema["content"]["content"]["random_state"]["content"]["content"]["state"]["content"]
     for pos in (-1, 625, 2**40, 0.5, True):
         state["pos"]["content"] = str(pos).lower()
-        repack(tmp_path / "model", notes, schema, arrays)
+        repack(tmp_path / "model", metadata, schema, arrays)
         with pytest.raises(ModelFileError):
             mercer.load(tmp_path / "model")
     state["pos"]["content"] = "624"
-    repack(tmp_path / "model", notes, schema, arrays)
+    repack(tmp_path / "model", metadata, schema, arrays)
     assert mercer.load(tmp_path / "model").random_state.randint(10) >= 0
 
 
-def test_notes_of_another_format_ask_for_an_update(model):
-    notes, schema, arrays = unpack(model)
-    repack(model, {**notes, "format": 2}, schema, arrays)
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(FORMAT + 1, "update mercer"), (1, "save it with this version"), (None, "again"), (True, "again")],
+)
+def test_another_format_is_refused_with_the_names_of_both(model, number, advice):
+    metadata, schema, arrays = unpack(model)
+    repack(model, {**metadata, "format": number}, schema, arrays)
     for read in (mercer.load, describe):
-        with pytest.raises(ModelFileError, match="update mercer"):
+        said = rf"its format is {number}, and mercer [0-9.]+ reads format {FORMAT}: .*{advice}"
+        with pytest.raises(ModelFileError, match=said):
             read(model)

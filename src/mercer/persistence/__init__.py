@@ -1,4 +1,4 @@
-"""Fitted estimators in files, without pickle: to load a file from a stranger does not run code."""
+"""Fitted estimators in files, without pickle: to load an untrusted file does not run code."""
 
 from mercer.persistence.errors import ModelFileError
 from mercer.persistence.metadata import Description

@@ -1,30 +1,61 @@
-"""The types and functions that a file may name. Everything else is refused.
+"""The types and functions that a file may name, and what it calls them. Everything else is refused.
 
-What is here must be harmless whatever a stranger puts into it, and however it is called: no type whose
-restoring runs anything but NumPy, no function that touches more than its arguments. In particular there are
-neither trees of scikit-learn (wrong indices in them crash Python) nor distributions of SciPy (they execute
-text), `joblib.Memory` (it unpickles), partial functions, methods or operators.
+A class has a *stable name*: the one under which it is public, or, if it is not, one that is declared here.
+Files hold stable names alone, so that modules can be renamed. **A name in these tables is never taken out or
+given to another class**: files of users hold it. A public class that moves keeps its old name, in `PARTS`.
+
+What is here must be harmless whatever an untrusted file puts into it: no type whose restoring runs anything
+but NumPy, no function that touches more than its arguments, and no compiled code that trusts indices or
+shapes, unless `fitted_state`, `libsvm` or `one_hot` checks them. In particular there are none of
+scikit-learn's trees and neighbours. For what is not here there is skops itself, where one trusts the file.
 """
 
 import importlib
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Name = tuple[str, str]  # module and name
 
-# Rooms of mercer whose classes hold no more than numbers and each other
-ROOMS = {
-    "kernels",
-    "learners",
-    "svm",
-    "search",
-    "baselines",
-    "pairs",
-    "solvers",
-    "power_series",
-    "superkernels",
+# Classes by the module that exports them
+PUBLIC = {
+    "mercer": "BoostedKernel IdealizedKernel KernelBoost KernelSVC KernelSearchCV Pairs "
+    "PerceptronSVC PerceptronSVCCV StumpSVC StumpSVCCV Superkernel",
+    "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
+    "StumpEnsemble",
+    "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
+    "Widths",
+    "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
+    "mercer.search": "Candidate CandidateResult Difference Measure Metric SearchResult",
+    "sklearn.pipeline": "FeatureUnion Pipeline",
+    "sklearn.compose": "ColumnTransformer",
+    "sklearn.impute": "MissingIndicator SimpleImputer",
+    "sklearn.preprocessing": "FunctionTransformer KernelCenterer MaxAbsScaler MinMaxScaler Normalizer "
+    "OneHotEncoder OrdinalEncoder PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "sklearn.feature_selection": "VarianceThreshold",
+    "sklearn.decomposition": "KernelPCA PCA",
+    "sklearn.kernel_approximation": "Nystroem",
+    "sklearn.svm": "LinearSVC NuSVC NuSVR OneClassSVM SVC SVR",
+    "sklearn.linear_model": "LogisticRegression Ridge",
+    "sklearn.kernel_ridge": "KernelRidge",
+    "sklearn.gaussian_process": "GaussianProcessClassifier GaussianProcessRegressor",
+    "sklearn.gaussian_process.kernels": "CompoundKernel ConstantKernel DotProduct ExpSineSquared "
+    "Exponentiation Matern PairwiseKernel Product RBF RationalQuadratic Sum WhiteKernel",
+    "sklearn.model_selection": "GroupKFold KFold LeaveOneOut ShuffleSplit StratifiedGroupKFold "
+    "StratifiedKFold StratifiedShuffleSplit",
+}
+
+# Classes that are not public, by stable names; where they are may change, the names may not
+PARTS = {
+    "mercer.parts.AdditiveFunction": "mercer.svm.additive.AdditiveFunction",
+    "mercer.parts.DecisionStump": "mercer.baselines.stump.DecisionStump",
+    "mercer.parts.DistanceFunction": "mercer.svm.perceptron.DistanceFunction",
+    "mercer.parts.Hyperplane": "mercer.baselines.perceptron.Hyperplane",
+    "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
+    "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
+    "mercer.parts.SpanFeatures": "mercer.learners.span.SpanFeatures",
+    "mercer.parts.Units": "mercer.svm.additive.Units",
+    "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }
 
 NUMPY_SCALARS = {("numpy", kind.__name__) for kind in np.sctypeDict.values()} - {
@@ -33,103 +64,63 @@ NUMPY_SCALARS = {("numpy", kind.__name__) for kind in np.sctypeDict.values()} - 
 }
 KEY_TYPES = {("builtins", name) for name in ("str", "int", "float", "bool")} | NUMPY_SCALARS
 TRUTH_VALUES = {("builtins", "bool"), ("numpy", "bool")}
-DICTIONARIES = {("builtins", "dict"), ("collections", "OrderedDict"), ("sklearn.utils._bunch", "Bunch")}
 ARRAYS = {("numpy", "ndarray"), ("numpy", "memmap")}  # joblib's workers leave memory maps behind
 RANDOM_STATES = {("numpy.random", "RandomState"), ("numpy.random.mtrand", "RandomState")}
-MASKED_ARRAYS = {("numpy.ma", "MaskedArray"), ("numpy.ma.core", "MaskedArray")}
-VALUE_TYPES = KEY_TYPES | {  # types that may themselves be values; repeated splitters hold what they repeat
+VALUE_TYPES = KEY_TYPES | {
     ("builtins", "object"),
     ("numpy", "object_"),
-    ("sklearn.model_selection._split", "KFold"),
-    ("sklearn.model_selection._split", "StratifiedKFold"),
-}
-LOSSES = {  # of scikit-learn's linear models: a number or two, compiled
-    ("sklearn.linear_model._sgd_fast", name)
-    for name in ("Hinge", "SquaredHinge", "ModifiedHuber", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
-} | {("sklearn._loss._loss", f"Cy{name}") for name in ("HalfBinomialLoss", "HalfSquaredError", "HuberLoss")}
-FEATURE_TESTS = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression")
-
-# Private classes of scikit-learn that fitted estimators hold; all are plain bags of attributes
-SKLEARN_PARTS = {
-    ("sklearn.calibration", "_CalibratedClassifier"),
-    ("sklearn.calibration", "_SigmoidCalibration"),
-    ("sklearn.calibration", "_TemperatureScaling"),
-    ("sklearn.gaussian_process._gpc", "_BinaryGaussianProcessClassifierLaplace"),
-    ("sklearn.metrics._scorer", "_MultimetricScorer"),
-    ("sklearn.metrics._scorer", "_PassthroughScorer"),
-    ("sklearn.metrics._scorer", "_Scorer"),
-    ("sklearn.multiclass", "_ConstantPredictor"),
-    ("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer"),
-    ("sklearn.neural_network._stochastic_optimizers", "SGDOptimizer"),
-    ("sklearn.utils._metadata_requests", "MetadataRequest"),
-    ("sklearn.utils._metadata_requests", "MethodMetadataRequest"),
-}
+}  # types that may themselves be values
 
 
-def is_object(name: Name) -> bool:
-    """Return whether an instance may be restored from its attributes."""
-    return name in sklearn_classes() or (_is_of_mercer(name) and not issubclass(_find(name), tuple))
+def _split(name: str) -> Name:
+    module, _, kind = name.rpartition(".")
+    return module, kind
 
 
-def is_tuple(name: Name) -> bool:
-    """Return whether it is a tuple, or a `NamedTuple` of mercer."""
-    return name == ("builtins", "tuple") or (_is_of_mercer(name) and issubclass(_find(name), tuple))
+# Where each class is, by its stable name
+CLASSES: dict[Name, Name] = {
+    (module, kind): (module, kind) for module, kinds in PUBLIC.items() for kind in kinds.split()
+} | {_split(stable): _split(place) for stable, place in PARTS.items()}
+
+
+class KnownClass(NamedTuple):
+    """What a class is called on the other side, in the file or in Python, and whether it is a tuple."""
+
+    name: Name
+    is_tuple: bool
+
+
+def from_file(name: Name) -> KnownClass | None:
+    """Return where the class of a stable name is; None if there is no such name."""
+    place = CLASSES.get(name)
+    return None if place is None else KnownClass(place, issubclass(_find(place), tuple))
+
+
+def to_file(name: Name) -> KnownClass | None:
+    """Return the stable name of a class, by the module that defines it; None if it has none."""
+    for stable, place in CLASSES.items():
+        if place[1] == name[1]:  # others need not be imported
+            kind = _find(place)
+            if (kind.__module__, kind.__name__) == name:
+                return KnownClass(stable, issubclass(kind, tuple))
+    return None
+
+
+def stable_name(kind: type) -> str:
+    """Return the stable name of a class, or where it is if it has none."""
+    known = to_file((kind.__module__, kind.__name__))
+    return f"{kind.__module__}.{kind.__qualname__}" if known is None else ".".join(known.name)
 
 
 def find_function(name: Name) -> Name | None:
-    """Return under which name a harmless function is found: a ufunc, or a score or kernel of scikit-learn."""
+    """Return under which name a harmless function, a ufunc of NumPy or SciPy, is found."""
     for library in ("numpy", "scipy.special"):
         if name[0].split(".")[0] == library.split(".")[0]:
             found = getattr(importlib.import_module(library), name[1], None)
             if isinstance(found, np.ufunc):
                 return library, name[1]
-    return name if name in sklearn_functions() else None
+    return None
 
 
-def _is_of_mercer(name: Name) -> bool:
-    package, _, rest = name[0].partition(".")
-    if package != "mercer" or rest.split(".")[0] not in ROOMS:
-        return False
-    found = _find(name)
-    return isinstance(found, type) and (found.__module__, found.__name__) == name
-
-
-def _find(name: Name) -> Any:
-    try:
-        return getattr(importlib.import_module(name[0]), name[1], None)
-    except ImportError:
-        return None
-
-
-@cache
-def sklearn_classes() -> frozenset[Name]:
-    """Return scikit-learn's public estimators, kernels and splitters, and what these hold."""
-    from sklearn.gaussian_process import kernels
-    from sklearn.model_selection import _split
-    from sklearn.utils import all_estimators
-
-    estimators = {kind for _, kind in all_estimators() if kind.__module__.startswith("sklearn.")}
-    here = {kind for kind in vars(kernels).values() if _is_a(kind, kernels.Kernel)}
-    splitters = {kind for kind in vars(_split).values() if hasattr(kind, "get_n_splits")}
-    return frozenset(map(_name, estimators | here | splitters)) | SKLEARN_PARTS
-
-
-@cache
-def sklearn_functions() -> frozenset[Name]:
-    """Return scikit-learn's scores, kernels, distances and tests of features."""
-    from sklearn import feature_selection
-    from sklearn.metrics import get_scorer, get_scorer_names, pairwise
-
-    scores = {get_scorer(name)._score_func for name in get_scorer_names()}
-    kernels = set(pairwise.PAIRWISE_KERNEL_FUNCTIONS.values())
-    distances = set(pairwise.PAIRWISE_DISTANCE_FUNCTIONS.values()) - {None}
-    tests = {getattr(feature_selection, name) for name in FEATURE_TESTS}
-    return frozenset(map(_name, scores | kernels | distances | tests))
-
-
-def _is_a(kind: object, base: type) -> bool:
-    return isinstance(kind, type) and issubclass(kind, base)
-
-
-def _name(thing: Any) -> Name:
-    return thing.__module__, thing.__name__
+def _find(place: Name) -> Any:
+    return getattr(importlib.import_module(place[0]), place[1])

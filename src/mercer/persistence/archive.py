@@ -18,8 +18,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from mercer.limits import check_memory
 from mercer.persistence.errors import ModelFileError
 
-NOTES, SCHEMA = "mercer.json", "schema.json"
-MOST_TEXT = {NOTES: 2**20, SCHEMA: 2**25}  # bytes when uncompressed; a node of the schema takes about 200
+METADATA, SCHEMA = "mercer.json", "schema.json"
+MOST_TEXT = {METADATA: 2**20, SCHEMA: 2**25}  # bytes when uncompressed; a node of the schema takes about 200
+MOST_VALUES = 2**20  # in one of these: 40 kB may unpack to ten million empty dictionaries, which take 1 GB
 ARRAY_NAME = re.compile(r"[0-9]{1,20}\.npy")
 COPIES = 3  # of all arrays that are in memory at once while an estimator is loaded
 
@@ -40,7 +41,7 @@ def open_archive(file: BinaryIO) -> ZipFile:
     archive = ZipFile(file)
     infos = archive.infolist()
     names = [info.filename for info in infos]
-    if len(set(names)) < len(names) or not {NOTES, SCHEMA} <= set(names):
+    if len(set(names)) < len(names) or not {METADATA, SCHEMA} <= set(names):
         raise ModelFileError("it is not a file of mercer.save: parts are missing or there twice")
     for info in infos:
         _check_part(info)
@@ -61,23 +62,32 @@ def _check_part(info: ZipInfo) -> None:
 
 
 def check_sizes(content: bytes, path: object) -> None:
-    """Refuse an archive that `open_archive` would refuse for its size, before it is on the disk."""
+    """Refuse an archive that would be refused for its size when it is loaded, before it is on the disk."""
     with ZipFile(io.BytesIO(content)) as archive:
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
-    for name, most in MOST_TEXT.items():
-        if sizes[name] > most:
-            raise ModelFileError(
-                f"{path} was not saved: its {name}, which lists columns and categories, would have "
-                f"{sizes[name]} bytes, and no more than {most} are loaded. Drop columns of many categories."
-            )
+        for name, most in MOST_TEXT.items():
+            text = archive.read(name)
+            if len(text) > most or _count_values(text) > MOST_VALUES:
+                raise ModelFileError(
+                    f"{path} was not saved: its {name}, which lists columns and categories, would have "
+                    f"{len(text)} bytes with {_count_values(text)} values, and no more than {most} with "
+                    f"{MOST_VALUES} are loaded. Drop columns of many categories."
+                )
 
 
 def read_text(archive: ZipFile, name: str) -> dict[str, Any]:
-    """Return one of the two parts that are JSON."""
-    text = json.loads(archive.read(name))
+    """Return one of the two parts that are JSON, unless it would take much memory."""
+    content = archive.read(name)
+    if _count_values(content) > MOST_VALUES:
+        raise ModelFileError(f"its {name} has more than {MOST_VALUES} values")
+    text = json.loads(content)
     if not isinstance(text, dict):
         raise ModelFileError(f"its {name} is not a JSON object")
     return text
+
+
+def _count_values(text: bytes) -> int:
+    """Return a bound on the values in JSON: each is the first of a list or an object, or follows a comma."""
+    return sum(text.count(sign) for sign in (b"{", b"[", b","))
 
 
 def read_arrays(archive: ZipFile) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 
 
 class ModelFileError(ValueError):
@@ -20,13 +21,14 @@ class UnknownTypeError(ModelFileError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            f"it holds {quote(name)}, which mercer does not load: only estimators and kernels of mercer and "
-            "scikit-learn, and NumPy's arrays and functions of numbers, are known to be harmless"
+            f"it holds {quote(name)}, which mercer {version('mercer')} does not load: it reads estimators "
+            "and kernels of mercer, pipelines, scalers, encoders, kernels and support vector machines of "
+            "scikit-learn, and arrays of numbers and texts, which are known to be harmless"
         )
 
 
 def quote(text: object) -> str:
-    """Return a stranger's text, cut and with its control characters escaped, so that it can be printed."""
+    """Return an untrusted text, cut and with its control characters escaped, so that it can be printed."""
     shown = ascii(text)
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 

@@ -4,13 +4,12 @@ libsvm takes the lengths of its arrays on trust: of those that do not fit, it re
 crashes. What scikit-learn itself checks before a prediction (types and order of the arrays) is not enough.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.metrics import pairwise
 from sklearn.svm._base import BaseLibSVM
 
 from mercer.persistence.errors import ModelFileError
@@ -18,38 +17,8 @@ from mercer.persistence.errors import ModelFileError
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
-def check_libsvm(estimator: Any) -> None:
-    """Refuse an estimator if a support vector machine anywhere in it does not fit together."""
-    for part in _parts(estimator):
-        if isinstance(part, BaseLibSVM):
-            _check_machine(part)
-
-
-def _parts(whole: Any) -> Iterator[Any]:
-    """Go over all objects in an object, each once."""
-    seen: dict[int, Any] = {}  # which keeps them alive: an id is that of one object
-    waiting = [whole]
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen or isinstance(part, str | int | float | type | None):
-            continue
-        seen[id(part)] = part
-        yield part
-        waiting += _held_by(part)
-
-
-def _held_by(part: Any) -> list[Any]:
-    held = list(vars(part).values()) if hasattr(part, "__dict__") else []
-    if isinstance(part, Mapping):
-        held += part.values()
-    elif isinstance(part, list | tuple | set | frozenset):
-        held += part
-    elif isinstance(part, np.ndarray) and part.dtype == object:
-        held += part.ravel().tolist()
-    return held
-
-
-def _check_machine(machine: BaseLibSVM) -> None:
+def check_machine(machine: BaseLibSVM) -> None:
+    """Refuse a support vector machine whose arrays do not fit together."""
     attributes = vars(machine)
     kind = type(machine)
     _require(not any(name in dir(kind) for name in set(attributes) - set(machine.get_params())), "attributes")
@@ -100,7 +69,7 @@ def _check_inputs(attributes: Mapping[str, Any], n: int) -> None:
     support = attributes["support_"]
     _require(np.all((support >= 0) & (support < shape[0])), "support_")
     if callable(kernel):
-        _require(_makes_matrices(kernel), "kernel")
+        _require(isinstance(kernel, Kernel), "kernel")  # which has a column for each row: nobody counts them
         rows = attributes.get("_BaseLibSVM__Xfit")
         _require(isinstance(rows, np.ndarray) and rows.shape == shape, "the training rows")
         return
@@ -111,12 +80,6 @@ def _check_inputs(attributes: Mapping[str, Any], n: int) -> None:
         _require(shape[0] == shape[1], "shape_fit_")
     else:
         _require(vectors.shape == (n, shape[1]), "support_vectors_")
-
-
-def _makes_matrices(kernel: Any) -> bool:
-    """Return whether a function gives a column for each training row: decisions do not count its columns."""
-    functions = (pairwise.PAIRWISE_KERNEL_FUNCTIONS, pairwise.PAIRWISE_DISTANCE_FUNCTIONS)
-    return isinstance(kernel, Kernel) or any(kernel in known.values() for known in functions)
 
 
 def _array(attributes: Mapping[str, Any], name: str, dtype: type, n_dims: int) -> np.ndarray:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from mercer.persistence.allowed_types import stable_name
 from mercer.persistence.errors import ModelFileError, quote
 
-FORMAT = 1  # of the archive; an older mercer refuses a newer one
+FORMAT = 2  # of the archive: 1 had the modules of classes in it, 2 has their stable names
 LIBRARIES = ("mercer", "scikit-learn", "numpy", "scipy", "skops")
 DECISIVE = ("mercer", "scikit-learn")  # whose versions may change what the attributes of an estimator mean
 MOST_CHARACTERS = 300  # of one setting
@@ -24,7 +25,7 @@ class Description:
     Attributes
     ----------
     class_name : str
-        The class of the estimator, with its module.
+        The class of the estimator, by its stable name.
     saved : str
         When it was saved (ISO 8601, UTC).
     versions : dict
@@ -42,26 +43,21 @@ class Description:
     about: dict[str, Any]
 
 
-def name_of(kind: type) -> str:
-    """Return the name of a class with its module."""
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def write_notes(estimator: Any, about: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the notes on an estimator, as JSON."""
-    notes = {
+def write_metadata(estimator: Any, about: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a file says of an estimator, as JSON."""
+    metadata = {
         "format": FORMAT,
-        "class": name_of(type(estimator)),
+        "class": stable_name(type(estimator)),
         "saved": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": sys.version.split()[0], **{name: version(name) for name in LIBRARIES}},
         "settings": {name: _plain(value) for name, value in estimator.get_params().items()},
         "about": {} if about is None else dict(about),
     }
     try:
-        json.dumps(notes["about"])
+        json.dumps(metadata["about"])
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"about= must be a dictionary that JSON can hold: {error}") from error
-    return notes
+    return metadata
 
 
 def _plain(value: Any) -> Any:
@@ -71,25 +67,28 @@ def _plain(value: Any) -> Any:
     return shown if len(shown) <= MOST_CHARACTERS else f"{shown[:MOST_CHARACTERS]}…"
 
 
-def read_notes(notes: Mapping[str, Any]) -> Description:
-    """Check the form of notes, and that this version of mercer knows it."""
-    if notes.get("format") != FORMAT:
+def read_metadata(metadata: Mapping[str, Any]) -> Description:
+    """Check that the format is known, and that the metadata have its form."""
+    found = metadata.get("format")
+    if found != FORMAT or isinstance(found, bool):
+        newer = isinstance(found, int) and found > FORMAT
         raise ModelFileError(
-            f"its format is {quote(notes.get('format'))}, this mercer reads {FORMAT}: update mercer"
+            f"its format is {quote(found)}, and mercer {version('mercer')} reads format {FORMAT}: "
+            + ("update mercer" if newer else "fit the estimator again and save it with this version")
         )
-    versions, settings, about = (dict(notes[name]) for name in ("versions", "settings", "about"))
-    texts = [notes["class"], notes["saved"], *versions.values(), *(versions[name] for name in DECISIVE)]
+    versions, settings, about = (dict(metadata[name]) for name in ("versions", "settings", "about"))
+    texts = [metadata["class"], metadata["saved"], *versions.values(), *(versions[name] for name in DECISIVE)]
     if not all(isinstance(text, str) for text in texts):
-        raise ModelFileError("its notes are not those of mercer.save")
-    return Description(notes["class"], notes["saved"], versions, settings, about)
+        raise ModelFileError("its metadata are not those of mercer.save")
+    return Description(metadata["class"], metadata["saved"], versions, settings, about)
 
 
-def warn_of_other_versions(notes: Description, path: object) -> None:
+def warn_of_other_versions(found: Description, path: object) -> None:
     """Warn if the libraries that decide what attributes mean have changed by more than a correction."""
     changed = [
-        f"{name} {quote(notes.versions[name])[1:-1]} (here: {version(name)})"
+        f"{name} {quote(found.versions[name])[1:-1]} (here: {version(name)})"
         for name in DECISIVE
-        if _release(notes.versions[name]) != _release(version(name))
+        if _release(found.versions[name]) != _release(version(name))
     ]
     if changed:
         warnings.warn(

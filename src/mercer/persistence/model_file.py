@@ -1,6 +1,7 @@
 """Save an estimator, load it, and say what a file holds."""
 
 import io
+import json
 import os
 import warnings
 from collections.abc import Mapping
@@ -12,9 +13,10 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from mercer.files import replace_file
 from mercer.persistence import archive as archives
+from mercer.persistence.allowed_types import from_file, stable_name, to_file
 from mercer.persistence.errors import ModelFileError, blaming_the_file
-from mercer.persistence.libsvm import check_libsvm
-from mercer.persistence.metadata import Description, name_of, read_notes, warn_of_other_versions, write_notes
+from mercer.persistence.fitted_state import check_state
+from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
 from mercer.persistence.schema import rebuild
 
 
@@ -27,7 +29,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     Parameters
     ----------
     estimator : estimator or kernel
-        Fitted or not, of mercer or of scikit-learn, and what is made of them: pipelines, searches.
+        Fitted or not: all of mercer's, and those of scikit-learn that go with them (pipelines, column
+        transformers, scalers, encoders, imputers, support vector machines, kernels and what takes one).
     path : str or path-like
         Where to save it.
     about : dict, optional
@@ -37,7 +40,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     ------
     TypeError
         If it holds something that `load` would refuse, such as a function of yours, or scikit-learn's trees
-        (a tree with wrong numbers in it crashes Python, and mercer cannot tell which are wrong).
+        (a tree with wrong numbers in it crashes Python, and mercer cannot tell which are wrong) and searches
+        (save their ``best_estimator_``). For the rest of scikit-learn there is ``skops.io``.
     ModelFileError
         If it would be larger than what `load` takes. A `ValueError`.
 
@@ -57,14 +61,14 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
     try:
-        notes = write_notes(estimator, about)
-        schema, arrays, _ = rebuild(*_to_skops(estimator))
-        check_libsvm(estimator)
+        metadata = write_metadata(estimator, about)
+        schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)
+        check_state(estimator)
     except RecursionError as error:
         raise TypeError(f"{type(estimator).__name__} cannot be saved: it contains itself.") from error
     except ModelFileError as error:  # what load would say
         raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}.") from error
-    content = archives.pack({archives.NOTES: notes, archives.SCHEMA: schema}, arrays)
+    content = archives.pack({archives.METADATA: metadata, archives.SCHEMA: schema}, arrays)
     archives.check_sizes(content, path)
     replace_file(Path(path), content)
 
@@ -72,8 +76,10 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
 def load(path: str | os.PathLike[str]) -> Any:
     """Load an estimator or a kernel that `save` has written. No code of the file runs.
 
-    Only estimators and kernels of mercer and scikit-learn, and NumPy's arrays and functions of numbers, are
-    loaded. That holds for code; a stranger's model may still give the answers that the stranger wants.
+    Only what is known to be harmless is loaded: estimators and kernels of mercer, those of scikit-learn that
+    `save` takes, arrays, and NumPy's functions of numbers; and only if all fitted arrays fit together. Files
+    name classes by the names under which they are public, and outlive a move of mercer's modules. An
+    untrusted model may still give the answers that its author wants.
 
     Parameters
     ----------
@@ -88,8 +94,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, cut off, larger than memory or not from `save`, or if it holds something that
-        is not known to be harmless, which the error names. A `ValueError`.
+        If the file is damaged, cut off, larger than memory, of another format or not from `save`, or if it
+        holds something that is not known to be harmless, which the error names. A `ValueError`.
     OSError
         If it cannot be read at all.
 
@@ -102,14 +108,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     archives.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
         archive = archives.open_archive(file)
-        notes = read_notes(archives.read_text(archive, archives.NOTES))
+        metadata = read_metadata(archives.read_text(archive, archives.METADATA))
         raw = archives.read_text(archive, archives.SCHEMA)
-        schema, arrays, trusted = rebuild(raw, archives.read_arrays(archive))
+        schema, arrays, trusted = rebuild(raw, archives.read_arrays(archive), from_file)
         estimator = _from_skops(schema, arrays, trusted)
-        if name_of(type(estimator)) != notes.class_name:
+        if stable_name(type(estimator)) != metadata.class_name:
             raise ModelFileError("it holds something else than it says")
-        check_libsvm(estimator)
-    warn_of_other_versions(notes, path)
+        check_state(estimator)
+    warn_of_other_versions(metadata, path)
     return estimator
 
 
@@ -129,7 +135,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     path = Path(path)
     archives.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
-        return read_notes(archives.read_text(archives.open_archive(file), archives.NOTES))
+        return read_metadata(archives.read_text(archives.open_archive(file), archives.METADATA))
 
 
 def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -141,7 +147,7 @@ def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     except TypeError as error:  # of an object that skops cannot take to pieces
         raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}") from error
     with ZipFile(buffer) as archive:
-        return archives.read_text(archive, archives.SCHEMA), archives.read_arrays(archive)
+        return json.loads(archive.read(archives.SCHEMA)), archives.read_arrays(archive)
 
 
 def _from_skops(schema: dict[str, Any], arrays: dict[str, bytes], trusted: list[str]) -> Any:

@@ -4,12 +4,15 @@ skops describes an object as a tree of nodes in JSON: ``__loader__`` says how a 
 ``__module__`` and ``__class__`` into what, and a second node of the same ``__id__`` is the same object. skops
 checks the types of such a tree before it builds it, but not what may stand where, nor how often. We do not
 only check the tree: `rebuild` copies it, node by node, field by field, and skops is given the copy. There is
-thus nothing in it that was overlooked, and no second way to read it.
+thus nothing in it that was overlooked, and no second way to read it. On the way classes change their names:
+in files they have stable ones, and skops is told where they are.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mercer.persistence.allowed_types import KnownClass, Name
 from mercer.persistence.errors import ModelFileError, UnknownTypeError
 from mercer.persistence.npy import ArrayForm, read_form
 from mercer.persistence.schema_nodes import COPIERS, Node, children, of
@@ -27,19 +30,21 @@ class Rebuilt(NamedTuple):
     trusted: list[str]
 
 
-def rebuild(raw: Node, arrays: dict[str, bytes]) -> Rebuilt:
+def rebuild(raw: Node, arrays: dict[str, bytes], find_class: Callable[[Name], KnownClass | None]) -> Rebuilt:
     """Copy the schema of an estimator and its arrays, or refuse them.
 
     Parameters
     ----------
     raw : dict
-        The schema, as it is in a file.
+        The schema, as it is in a file, or as skops writes it.
     arrays : dict
         The stored arrays, by the names that the schema has for them.
+    find_class : function of a name
+        What the copy calls a class: `allowed_types.from_file` or `to_file`.
     """
     if raw.get("protocol") != PROTOCOL:
         raise ModelFileError(f"it has another protocol of skops than {PROTOCOL}: update mercer and skops")
-    copy = Rebuilding(arrays)
+    copy = Rebuilding(arrays, find_class)
     schema = copy.node(raw)
     if schema["__loader__"] != "ObjectNode":
         raise UnknownTypeError(f"{schema['__module__']}.{schema['__class__']} in the place of an estimator")
@@ -53,8 +58,9 @@ def rebuild(raw: Node, arrays: dict[str, bytes]) -> Rebuilt:
 class Rebuilding:
     """A copy in the making: nodes and arrays get new numbers, in the order of their first occurrence."""
 
-    def __init__(self, arrays: dict[str, bytes]) -> None:
+    def __init__(self, arrays: dict[str, bytes], find_class: Callable[[Name], KnownClass | None]) -> None:
         self.given = dict(arrays)
+        self.find_class = find_class
         self.arrays: dict[str, bytes] = {}
         self.trusted: set[str] = set()
         self.done: dict[int, Node | None] = {}  # by the old id; None while it is being copied

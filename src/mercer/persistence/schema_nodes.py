@@ -1,8 +1,8 @@
 """How each kind of node in a skops schema is copied, and what it may hold.
 
 A copier takes the copy in the making, the node, and the name of the node's type; it returns the fields of the
-copied node that depend on its kind. There is none for methods, partial functions, operators, bytes, and
-whatever else skops knows: such nodes are refused.
+copied node that depend on its kind. There is none for methods, partial functions, operators, bytes, sets,
+losses, masked arrays, trees, and whatever else skops knows: such nodes are refused.
 """
 
 import json
@@ -27,6 +27,9 @@ class Copying(Protocol):
     def array(self, old_name: str) -> tuple[str, ArrayForm]:
         """Copy a stored array, and return its new name and its form."""
 
+    def find_class(self, name: allowed_types.Name) -> allowed_types.KnownClass | None:
+        """Return what a class is called on the other side, if it is known."""
+
 
 def of(kind: type[Value], value: Any) -> Value:
     """Return the value, which must be of just this type."""
@@ -42,7 +45,7 @@ def children(node: Node) -> Iterator[Node]:
         for part in parts:
             if isinstance(part, dict) and "__id__" in part:
                 yield part
-            elif isinstance(part, dict):  # the values of a dictionary, or data and mask
+            elif isinstance(part, dict):  # the values of a dictionary
                 yield from (value for value in part.values() if isinstance(value, dict))
 
 
@@ -61,21 +64,15 @@ def copy_list(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
     return {"content": _copy_all(copy, raw["content"])}
 
 
-def copy_set(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
-    """Copy a set."""
-    _require(name == ("builtins", "set"), name)
-    return {"content": _copy_all(copy, raw["content"])}
-
-
 def copy_tuple(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
     """Copy a tuple, which may be a named one of mercer's."""
-    _require(allowed_types.is_tuple(name), name)
-    return {"content": _copy_all(copy, raw["content"])}
+    content = {"content": _copy_all(copy, raw["content"])}
+    return content if name == ("builtins", "tuple") else {**_class(copy, name, is_tuple=True), **content}
 
 
 def copy_dict(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
     """Copy a dictionary. JSON's keys are texts: the `key_types` are called to make of them what they were."""
-    _require(name in allowed_types.DICTIONARIES, name)
+    _require(name == ("builtins", "dict"), name)
     key_types = _of_kind("ListNode", copy.node(raw["key_types"]))
     kinds = [_name(_of_kind("TypeNode", node)) for node in key_types["content"]]
     for kind in kinds:
@@ -107,13 +104,6 @@ def copy_array(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
     if raw["type"] != "numpy" or (form.shape and not is_array):
         raise ModelFileError("a number is an array, or an array of an unknown kind")
     return {**head, "type": "numpy", "file": file}
-
-
-def copy_masked_array(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
-    """Copy a masked array."""
-    _require(name in allowed_types.MASKED_ARRAYS, name)
-    parts = {part: _of_kind("NdArrayNode", copy.node(raw["content"][part])) for part in ("data", "mask")}
-    return {"content": parts}
 
 
 def copy_dtype(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
@@ -157,12 +147,12 @@ def copy_function(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
 
 def copy_object(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
     """Copy an estimator, a kernel or a part of one, with its attributes."""
-    _require(allowed_types.is_object(name), name)
+    head = _class(copy, name, is_tuple=False)
     if raw.get("content") is None:
-        return {}
+        return head
     content = copy.node(raw["content"])
     if content["__loader__"] == "JsonNode" and _value_of(content) is None:
-        return {"content": content}
+        return {**head, "content": content}
     attributes = _of_kind("DictNode", content)["content"]
     if any(_name(kind) != ("builtins", "str") for kind in content["key_types"]["content"]):
         raise ModelFileError("an object has attributes without names")
@@ -172,34 +162,21 @@ def copy_object(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
         # what joblib has cached in a folder it unpickles
         if attribute == "memory" and value != {**value, "__loader__": "JsonNode", "content": "null"}:
             raise UnknownTypeError(f"{'.'.join(name)} with a folder as its memory (set memory=None)")
-    return {"content": content}
-
-
-def copy_loss(copy: Copying, raw: Node, name: allowed_types.Name) -> Node:
-    """Copy a loss of scikit-learn's linear models, which is made of numbers."""
-    _require(name in allowed_types.LOSSES, name)
-    arguments = _of_kind("TupleNode", copy.node(raw["__reduce__"]["args"]))
-    state = _of_kind("DictNode", copy.node(raw["content"]))
-    if state["content"] or not all(type(_value_of(number)) is float for number in arguments["content"]):
-        raise ModelFileError("a loss is made of something else than numbers")
-    return {"__reduce__": {"args": arguments}, "content": state}
+    return {**head, "content": content}
 
 
 COPIERS: dict[str, Callable[[Copying, Node, allowed_types.Name], Node]] = {
     "JsonNode": copy_value,
     "ListNode": copy_list,
-    "SetNode": copy_set,
     "TupleNode": copy_tuple,
     "DictNode": copy_dict,
     "NdArrayNode": copy_array,
-    "MaskedArrayNode": copy_masked_array,
     "DTypeNode": copy_dtype,
     "RandomStateNode": copy_random_state,
     "SliceNode": copy_slice,
     "TypeNode": copy_type,
     "FunctionNode": copy_function,
     "ObjectNode": copy_object,
-    "LossNode": copy_loss,
 }
 
 
@@ -210,6 +187,13 @@ def _copy_all(copy: Copying, raw: Any) -> list[Node]:
 def _require(is_known: bool, name: allowed_types.Name) -> None:
     if not is_known:
         raise UnknownTypeError(".".join(name))
+
+
+def _class(copy: Copying, name: allowed_types.Name, *, is_tuple: bool) -> Node:
+    known = copy.find_class(name)
+    if known is None or known.is_tuple is not is_tuple:
+        raise UnknownTypeError(".".join(name))
+    return {"__module__": known.name[0], "__class__": known.name[1]}
 
 
 def _of_kind(loader: str, node: Node) -> Node:

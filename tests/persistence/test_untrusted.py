@@ -1,4 +1,4 @@
-"""A file from a stranger is refused by the name of what is in it, and runs nothing."""
+"""An untrusted file is refused by the name of what is in it, and runs nothing."""
 
 import copy
 import importlib
@@ -138,7 +138,7 @@ def test_the_same_attacks_run_where_nobody_looks(tmp_path, attack):
     # the control of the test above: skops, told to trust the name, does run them
     marker = tmp_path / "it ran"
     schema = forge(tmp_path / "model", attacks(f"touch '{marker}'")[attack][0])
-    trusted = ["os.system", "mercer.svm.stump.StumpSVC"]
+    trusted = ["os.system", "mercer.StumpSVC"]
     skops.io.loads(pack({SCHEMA: schema}, {}), trusted=trusted)
     assert marker.exists()
 
@@ -199,25 +199,25 @@ def test_files_of_other_kinds_are_refused(tmp_path, data):
 
 def test_an_older_protocol_of_skops_with_its_older_checks_is_refused(tmp_path):
     mercer.save(mercer.StumpSVC(), tmp_path / "model")
-    notes, schema, arrays = unpack(tmp_path / "model")
+    metadata, schema, arrays = unpack(tmp_path / "model")
     for protocol in (0, 1, 3, True, "2", None):
-        repack(tmp_path / "model", notes, {**schema, "protocol": protocol}, arrays)
+        repack(tmp_path / "model", metadata, {**schema, "protocol": protocol}, arrays)
         with pytest.raises(ModelFileError, match="another protocol"):
             mercer.load(tmp_path / "model")
 
 
-def test_something_else_than_an_estimator_or_than_the_notes_say_is_refused(tmp_path):
+def test_something_else_than_an_estimator_or_than_the_metadata_say_is_refused(tmp_path):
     mercer.save(mercer.StumpSVC(), tmp_path / "model")
-    notes, schema, arrays = unpack(tmp_path / "model")
-    repack(tmp_path / "model", {**notes, "class": "mercer.svm.kernel_svc.KernelSVC"}, schema, arrays)
+    metadata, schema, arrays = unpack(tmp_path / "model")
+    repack(tmp_path / "model", {**metadata, "class": "mercer.KernelSVC"}, schema, arrays)
     with pytest.raises(ModelFileError, match="something else than it says"):
         mercer.load(tmp_path / "model")
-    repack(tmp_path / "model", notes, {**sequence(), "protocol": 2}, arrays)
+    repack(tmp_path / "model", metadata, {**sequence(), "protocol": 2}, arrays)
     with pytest.raises(ModelFileError, match=r"builtins\.list in the place of an estimator"):
         mercer.load(tmp_path / "model")
 
 
-def test_a_strangers_text_cannot_reach_the_terminal(tmp_path):
+def test_an_untrusted_text_cannot_reach_the_terminal(tmp_path):
     forge(tmp_path / "model", node("ObjectNode", "\x1b[2J\x07.Evil" + "x" * 9999))
     with pytest.raises(ModelFileError) as caught:
         mercer.load(tmp_path / "model")
@@ -232,7 +232,7 @@ DANGEROUS = [
     "sklearn.utils._testing:TempMemmap", "sklearn.datasets._base:load_files", "numpy:load", "numpy:memmap",
     "numpy:fromfile", "numpy:frompyfunc", "numpy:vectorize", "numpy:void", "mercer.cli:main",
     "mercer.papers.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.dual:Parallel",
-    "mercer.svm.dual:partial", "mercer:StumpSVC", "mercer.svm:StumpSVC", "functools:partial",
+    "mercer.svm.dual:partial", "mercer.svm:StumpSVC", "functools:partial",
     "operator:methodcaller", "types:FunctionType", "types:CodeType",
 ]  # fmt: skip
 
@@ -240,24 +240,18 @@ DANGEROUS = [
 @pytest.mark.parametrize("dangerous", DANGEROUS)
 def test_nothing_dangerous_is_known_in_any_role(dangerous):
     name = tuple(dangerous.split(":"))
-    roles = [allowed_types.is_object, allowed_types.is_tuple, allowed_types.find_function]
+    roles = [allowed_types.from_file, allowed_types.to_file, allowed_types.find_function]
     assert not any(role(name) for role in roles)
-    assert (
-        name
-        not in allowed_types.VALUE_TYPES
-        | allowed_types.NUMPY_SCALARS
-        | allowed_types.DICTIONARIES
-        | allowed_types.LOSSES
-        | allowed_types.KEY_TYPES
-    )
+    assert name not in allowed_types.VALUE_TYPES | allowed_types.NUMPY_SCALARS | allowed_types.KEY_TYPES
 
 
 def test_known_classes_restore_themselves_in_no_way_of_their_own():
     # what skops calls to restore an object are __new__ and __setstate__
-    harmless = {"BaseEstimator", "Kernel", "object", "IsotonicRegression"}
-    harmless |= {"PassiveAggressiveClassifier", "PassiveAggressiveRegressor"}  # they warn
-    for module, name in allowed_types.sklearn_classes():
+    harmless = {"BaseEstimator", "Kernel", "object"}
+    for module, name in allowed_types.CLASSES.values():
         kind = getattr(importlib.import_module(module), name)
+        if issubclass(kind, tuple):
+            continue  # a NamedTuple is made of its fields
         for method in ("__new__", "__setstate__"):
             owner = next((base for base in kind.__mro__ if method in vars(base)), object)
             assert owner.__name__ in harmless, f"{module}.{name}.{method}: is it harmless?"
@@ -267,10 +261,7 @@ def test_functions_that_are_known_are_those_of_numbers():
     assert allowed_types.find_function(("numpy", "log1p")) == ("numpy", "log1p")
     assert allowed_types.find_function(("numpy._core.umath", "log1p")) == ("numpy", "log1p")
     assert allowed_types.find_function(("scipy.special._ufuncs", "expit")) == ("scipy.special", "expit")
-    assert {module.split(".")[:2][-1] for module, _ in allowed_types.sklearn_functions()} == {
-        "metrics",
-        "feature_selection",
-    }
+    assert allowed_types.find_function(("sklearn.metrics._classification", "accuracy_score")) is None
 
 
 def test_what_attackers_would_save_honestly_is_not_saved(tmp_path):

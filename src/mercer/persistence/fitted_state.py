@@ -1,0 +1,202 @@
+"""What fitted arrays must be, declared for each class and checked once, when a file is saved or loaded.
+
+Compiled code takes the shapes of its arrays on trust: of those that do not fit together, it reads beyond the
+end.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm._base import BaseLibSVM
+
+from mercer.persistence.allowed_types import stable_name
+from mercer.persistence.errors import ModelFileError
+from mercer.persistence.libsvm import check_machine
+from mercer.persistence.one_hot import check_encoder
+
+INDEX, REAL, FLAG = "integers", "numbers", "truth values"
+KINDS = {INDEX: "iu", REAL: "iuf", FLAG: "b"}
+
+
+class Field(NamedTuple):
+    """An array, or a number, of an object."""
+
+    path: str  # the attribute; "units.offset" is one of an attribute
+    shape: str = (
+        ""  # a letter for each dimension: the same letter is the same length; | is or; "" is a number
+    )
+    kind: str = REAL  # all are finite
+    least: float = -np.inf
+    most: float = np.inf
+    may_be_none: bool = False
+    may_be_empty: bool = True
+
+
+SVM = (  # the functions that decide are classes of their own
+    Field("support_", "n", INDEX, least=0),
+    Field("dual_coef_", "p n"),
+    Field("intercept_", "p"),
+)
+TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
+
+# Of estimators these attributes are there once they are fitted; the others have theirs always
+FIELDS: dict[str, tuple[Field, ...]] = {
+    "mercer.parts.Units": (Field("offset", "D"), Field("scale", least=TINY)),
+    "mercer.parts.AdditiveFunction": (
+        Field("knots", "D k", may_be_empty=False),
+        Field("values", "D k"),
+        Field("units.offset", "D"),
+        Field("intercept"),
+    ),
+    "mercer.parts.SlicedFunction": (Field("directions", "d D"), Field("additive.knots", "D k")),
+    "mercer.parts.DistanceFunction": (Field("support", "n D"), Field("coef", "n"), Field("intercept")),
+    "mercer.parts.PairwiseSVMs": (
+        Field("anchors", "n D", may_be_none=True),
+        Field("coef", "n p"),
+        Field("intercept", "p"),
+        Field("n_iter", "p", INDEX, least=0),
+    ),
+    "mercer.parts.SpanFeatures": (Field("rows", "n D"),),
+    "mercer.parts.Hyperplane": (Field("w", "D"), Field("b")),
+    "mercer.parts.DecisionStump": (
+        Field("feature", kind=INDEX, least=0),
+        Field("sign", kind=INDEX, least=-1, most=1),
+    ),
+    "mercer.kernels.Stump": (Field("delta"),),
+    "mercer.kernels.Perceptron": (Field("delta"),),
+    "mercer.kernels.StumpEnsemble": (
+        Field("features", "t", INDEX, least=0),
+        Field("thresholds", "t"),
+        Field("scale"),
+    ),
+    "mercer.kernels.PerceptronEnsemble": (
+        Field("directions", "t D"),
+        Field("thresholds", "t"),
+        Field("scale"),
+    ),
+    "mercer.kernels.Projected": (Field("coef", "p T"), Field("landmarks", "p D", may_be_none=True)),
+    "mercer.kernels.Mixture": (
+        Field("alpha", "T", least=0),
+        Field("offsets", "T M"),
+        Field("means", "T M d"),
+        Field("factors", "T M d d|T 1 d d|T M d"),
+    ),
+    "mercer.kernels.Series": (
+        Field("constants", "r|r D", least=0),
+        Field("weights", "r", least=0),
+        Field("factor", least=0),
+    ),
+    "mercer.kernels.Combination": (Field("weights", "r", least=0),),
+    "mercer.kernels.Rescaled": (Field("center", "D"), Field("scale", "D")),
+    "mercer.StumpSVC": SVM,
+    "mercer.StumpSVCCV": SVM,
+    "mercer.PerceptronSVC": SVM,
+    "mercer.PerceptronSVCCV": SVM,
+    "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),
+    "mercer.baselines.KernelPerceptron": (
+        Field("support_", "n", INDEX, least=0),
+        Field("dual_coef_", "c n"),
+        Field("_anchors", "n D", may_be_none=True),
+        Field("mistakes_", "e N", FLAG),
+        Field("_rivals", "e N", INDEX, least=-1),
+        Field("_labels", "N", INDEX, least=0),
+    ),
+}
+
+
+def check_state(estimator: Any) -> None:
+    """Refuse an estimator if the fitted arrays of anything in it do not fit together."""
+    for part in _parts(estimator):
+        name = stable_name(type(part))
+        _check_methods(part, name)
+        if isinstance(part, BaseLibSVM):
+            check_machine(part)
+        elif isinstance(part, OneHotEncoder):
+            check_encoder(part)
+        elif name in FIELDS:
+            _check_fields(part, name)
+
+
+def _check_methods(part: Any, name: str) -> None:
+    """Refuse attributes that stand in the place of a method."""
+    for attribute in vars(part) if hasattr(part, "__dict__") else ():
+        if callable(getattr(type(part), attribute, None)):
+            raise ModelFileError(f"a {name} in it has something else than its method {attribute}")
+
+
+def _check_fields(part: Any, name: str) -> None:
+    if hasattr(part, "fit") and not any(attribute.endswith("_") for attribute in vars(part)):
+        return  # not fitted: without such an attribute, scikit-learn does not predict
+    lengths: dict[str, int] = {}
+    for field in FIELDS[name]:
+        value = _get(part, field.path)
+        if value is None and field.may_be_none:
+            continue
+        problem = _problem(value, field, lengths)
+        if problem:
+            raise ModelFileError(f"{field.path} of a {name} in it {problem}")
+
+
+def _get(part: Any, path: str) -> Any:
+    for attribute in path.split("."):
+        part = getattr(part, attribute, None)
+    return part
+
+
+def _problem(value: Any, field: Field, lengths: dict[str, int]) -> str | None:
+    """Return what is wrong with an array, if anything is; note the lengths that its letters stand for."""
+    array = (
+        np.asarray(value) if isinstance(value, np.ndarray | np.number | float | int | list | tuple) else None
+    )
+    if array is None or array.dtype.kind not in KINDS[field.kind] or not array.dtype.isnative:
+        return f"does not hold {field.kind}"
+    found = next(
+        (more for more in (_match(shape, array, lengths) for shape in field.shape.split("|")) if more), None
+    )
+    if found is None or not (array.size or field.may_be_empty):
+        return f"has the shape {array.shape}, which does not fit the other arrays"
+    lengths.update(found)
+    if array.size and not (
+        np.all(np.isfinite(array)) and field.least <= array.min() <= array.max() <= field.most
+    ):
+        return "has values that are out of range"
+    return None
+
+
+def _match(shape: str, array: NDArray[Any], lengths: Mapping[str, int]) -> dict[str, int] | None:
+    """Return the lengths that the letters of a shape stand for, if it is that of the array."""
+    letters = shape.split()
+    if array.ndim != len(letters):
+        return None
+    found = {**lengths, "1": 1}
+    for letter, length in zip(letters, array.shape, strict=True):
+        if found.setdefault(letter, length) != length:
+            return None
+    return found
+
+
+def _parts(whole: Any) -> Iterator[Any]:
+    """Go over all objects in an object, each once."""
+    seen: dict[int, Any] = {}  # which keeps them alive: an id is that of one object
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, str | int | float | type | None):
+            continue
+        seen[id(part)] = part
+        yield part
+        waiting += _held_by(part)
+
+
+def _held_by(part: Any) -> list[Any]:
+    held = list(vars(part).values()) if hasattr(part, "__dict__") else []
+    if isinstance(part, Mapping):
+        held += part.values()
+    elif isinstance(part, list | tuple | set | frozenset):
+        held += part
+    elif isinstance(part, np.ndarray) and part.dtype == object:
+        held += part.ravel().tolist()
+    return held
