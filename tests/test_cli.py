@@ -106,14 +106,14 @@ def test_a_figure_is_drawn_into_the_file(mercer):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nope"], "There is no table or figure 'nope'; there are: toy-table, toy-figure."),
+        (["nope"], "There is no table or figure 'nope'; choose from: toy-table, toy-figure."),
         (
             ["toy-table", "--data", "nope"],
-            "There is no data set 'nope'; there are: calm, wild, extra, absent.",
+            "There is no data set 'nope'; choose from: calm, wild, extra, absent.",
         ),
         (
             ["toy-table", "--methods", "no"],
-            "There is no method 'no'; there are: Mean, mean, Both, short, long.",
+            "There is no method 'no'; choose from: Mean, mean, Both, short, long.",
         ),
         (["toy-table", "--json", "--markdown"], "Choose one of --json and --markdown."),
         (["toy-table", "--all"], "Name tables and figures or give --all, not both."),
@@ -166,7 +166,7 @@ def test_an_interrupt_shows_what_is_done_and_a_rerun_goes_on(mercer, monkeypatch
     replace_table(monkeypatch, interrupted_after(make_table(), n_looks + 5))
     stopped = mercer("papers", "toy-table", "--jobs", "1")
     assert stopped.exit_code == 130
-    assert "the same command goes on from here" in stopped.stdout
+    assert "run the same command again to continue" in stopped.stdout
     assert len(Path(".mercer/papers/toy.jsonl").read_text().splitlines()) == 5
     replace_table(monkeypatch, make_table())
     continued = json.loads(mercer("papers", "toy-table", "--jobs", "1", "--json").stdout)

@@ -10,7 +10,8 @@ from mercer.kernels import Projected
 from mercer.papers import CATALOGUE
 from mercer.papers.cks02 import figures3_4, synthetic
 from mercer.papers.cks02.synthetic import columns, draw, follow, interval, kernel_of, score, summarize
-from mercer.papers.harness.runner import Selection, run
+from mercer.papers.harness.runner import run
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Cell, Result, Store
 
 TABLE = CATALOGUE["cks02-synthetic"]

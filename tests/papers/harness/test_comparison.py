@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer.papers.harness.comparison import compare, judge
-from mercer.papers.harness.runner import Selection, finished, run
+from mercer.papers.harness.runner import finished, run
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Store
 from papers.harness.toy import make_table
 
@@ -42,9 +43,9 @@ def test_ours_is_the_mean_and_its_standard_error(compared):
     for (row, column), entry in entries.items():
         scores = [r.values[column] for cell, r in results.items() if cell.row == row and column in r.values]
         assert entry.repeats == len(scores) == 4
-        assert entry.mean == pytest.approx(sum(scores) / 4, rel=1e-12)
-        spread = math.sqrt(sum((score - entry.mean) ** 2 for score in scores) / 3)
-        assert entry.error == pytest.approx(spread / 2, rel=1e-12)
+        mean = sum(scores) / 4
+        spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / 3)
+        assert entry.ours == pytest.approx((mean, spread / 2), rel=1e-12)
 
 
 def test_every_row_and_column_has_an_entry_in_the_order_of_the_table(compared):
@@ -79,12 +80,12 @@ def test_one_repeat_has_a_mean_but_neither_error_nor_verdict(compared):
     selection = Selection(make_table(), ("calm",), make_table().methods, 1)
     first = [result for result in results.values() if result.cell.repeat == 0 and result.cell.row == "calm"]
     for entry in compare(selection, first):
-        assert np.isfinite(entry.mean)
-        assert (entry.error, entry.verdict, entry.repeats) == (None, None, 1)
+        assert np.isfinite(entry.ours[0])
+        assert (entry.ours[1], entry.verdict, entry.repeats) == (None, None, 1)
 
 
 def test_a_column_that_was_not_run_is_empty():
     selection = Selection(make_table(), ("calm",), make_table().methods, 1)
-    assert {(entry.mean, entry.error, entry.repeats, entry.verdict) for entry in compare(selection, [])} == {
-        (None, None, 0, None)
+    assert {(entry.ours, entry.repeats, entry.verdict) for entry in compare(selection, [])} == {
+        (None, 0, None)
     }

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 from mercer import cli, papers
 from mercer.papers import Picture
 from mercer.papers.harness import listing, show
-from mercer.papers.harness.runner import Selection
-from mercer.papers.harness.selection import choose
+from mercer.papers.harness.selection import Selection, choose
 from papers.harness.toy import interrupted_after, make_table
 
 

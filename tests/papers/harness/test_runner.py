@@ -5,7 +5,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer.papers.harness.experiment import Method, seed_of
-from mercer.papers.harness.runner import Failure, Selection, finished, run
+from mercer.papers.harness.runner import Failure, finished, run
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Cell, Store
 from papers.harness.toy import failing_on, interrupted_after, make_table
 

@@ -55,14 +55,18 @@ def test_the_number_of_repeats_can_be_chosen():
 @pytest.mark.parametrize(
     ("keys", "names", "sentence"),
     [
-        (["nope"], {}, "no table or figure 'nope'; there are: toy-table, other-table, toy-figure."),
+        (["nope"], {}, "no table or figure 'nope'; choose from: toy-table, other-table, toy-figure."),
         (
             ["toy-table"],
             {"data": ["calm", "nope"]},
-            "no data set 'nope'; there are: calm, wild, extra, absent.",
+            "no data set 'nope'; choose from: calm, wild, extra, absent.",
         ),
-        (["toy-table"], {"methods": ["nope"]}, "no method 'nope'; there are: Mean, mean, Both, short, long."),
-        (["toy-figure"], {"data": ["calm"]}, "no data set 'calm'; there are: none here."),
+        (
+            ["toy-table"],
+            {"methods": ["nope"]},
+            "no method 'nope'; choose from: Mean, mean, Both, short, long.",
+        ),
+        (["toy-figure"], {"data": ["calm"]}, "no data set 'calm'; choose from: none here."),
     ],
 )
 def test_an_unknown_name_is_answered_with_those_that_there_are(keys, names, sentence):

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from mercer.papers import CATALOGUE, Table
 from mercer.papers.harness import show
-from mercer.papers.harness.runner import Failure, Selection, finished, run
+from mercer.papers.harness.runner import Failure, finished, run
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Result, Store
 from papers.harness.toy import failing_on, make_table
 
@@ -34,7 +35,7 @@ def test_json_has_every_number_of_the_table(tmp_path):
     assert document["columns"] == ["mean", "short", "long"]
     for entry in report.entries:
         cell = cells[entry.row, entry.column]
-        assert cell["ours"] == {"mean": entry.mean, "error": entry.error}
+        assert cell["ours"] == dict(zip(("mean", "error"), entry.ours, strict=True))
         assert (cell["published"] or {}).get("mean") == (entry.published or (None,))[0]
         assert cell["verdict"] == entry.verdict
         assert cell["repeats"] == 3
@@ -69,7 +70,7 @@ def test_where_nothing_was_computed_there_is_no_table_and_no_verdict(tmp_path):
 def test_no_number_is_cut_off_in_a_terminal(tmp_path, width):
     text = in_terminal(make_report(tmp_path), width)
     for entry in make_report(tmp_path).entries:
-        assert f"{entry.mean:.2f} ± {entry.error:.2f}" in text
+        assert f"{entry.ours[0]:.2f} ± {entry.ours[1]:.2f}" in text
     assert "-100.00 " in text  # published without an error
     assert text.count("wild") == 1  # each block is named once
     assert "within error" in text
@@ -90,7 +91,7 @@ def test_what_went_wrong_is_said(tmp_path):
     assert "Skipped absent: No such data." in text
     assert "Failed wild Mean (repeat 2): ZeroDivisionError: division by zero" in text
     assert "Warnings in 6 of 6 runs, such as: not converged" in text
-    assert "the same command goes on from here" in text
+    assert "run the same command again to continue" in text
     document = show.to_json(report)
     assert document["skipped"] == {"absent": "No such data."}
     assert len(document["failed"]) == 3

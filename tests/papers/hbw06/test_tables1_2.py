@@ -15,7 +15,7 @@ from mercer.datasets import hooked_log_ratio
 from mercer.papers import CATALOGUE
 from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
-from mercer.papers.hbw06 import classifiers, table1, table2
+from mercer.papers.hbw06 import classifiers, figure2, table1, table2
 from mercer.papers.hbw06.classifiers import Draw, Settings
 
 TABLE1, TABLE2 = CATALOGUE["hbw06-table1"], CATALOGUE["hbw06-table2"]
@@ -209,7 +209,7 @@ def test_an_ellipse_is_one_standard_deviation_from_its_mean(rng):
     for _ in range(5):
         mean, root = rng.normal(size=2), rng.normal(size=(2, 2))
         covariance = root @ root.T
-        points = table1.ellipse(mean, covariance) - mean
+        points = figure2.ellipse(mean, covariance) - mean
         assert_allclose(np.sum(points @ np.linalg.inv(covariance) * points, axis=1), 1.0)
 
 
@@ -217,7 +217,7 @@ def test_support_vectors_are_marked():
     draw = small_draw(2)
     model = classifiers.fit_kernelboost(draw, 0, SETTINGS, dissolve=False)
     ax = Figure().subplots()
-    table1.mark_support(ax, model, draw)
+    figure2.mark_support(ax, model, draw)
     oracle = SVC(C=300.0, kernel=model.svms_[0].kernel, tol=1e-6).fit(draw.X, draw.y)
     marked = {tuple(row) for row in ax.collections[0].get_offsets()}
     assert {tuple(row) for row in draw.X[oracle.support_]} <= marked

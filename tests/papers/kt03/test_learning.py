@@ -1,4 +1,4 @@
-"""Data, pairs and prices of the experiments of [KT03]."""
+"""Data, pairs and penalties of the experiments of [KT03]."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ from papers.kt03.kt03_draw import small_draw
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Let two prices be tried, not four."""
-    monkeypatch.setattr(learning, "PRICES", (1e3, 1e1))
+    """Let two penalties be tried, not four."""
+    monkeypatch.setattr(learning, "PENALTIES", (1e3, 1e1))
 
 
 def groups_of(n, pairs):
@@ -125,11 +125,11 @@ def test_learning_from_coordinates_is_learning_with_the_base_kernel():
 
 @pytest.mark.parametrize("psd", ["exact", "clip"])
 @pytest.mark.parametrize("row", ["toy-linear", "toy-rbf"])
-def test_the_price_is_that_of_a_grid_search(cheap, psd, row):
+def test_the_penalty_is_that_of_a_grid_search(cheap, psd, row):
     train = draw_split(row, 0).train
     grid = [
-        {"idealizedkernel__C_similar": [price], "idealizedkernel__C_dissimilar": [10 * price]}
-        for price in learning.PRICES
+        {"idealizedkernel__C_similar": [C], "idealizedkernel__C_dissimilar": [10 * C]}
+        for C in learning.PENALTIES
     ]
     pipeline = make_pipeline(idealized(1.0, psd, 0), KNeighborsClassifier(1))
     search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3, shuffle=True, random_state=4))
@@ -141,14 +141,14 @@ def test_the_price_is_that_of_a_grid_search(cheap, psd, row):
     assert learned.psd == psd
 
 
-def test_a_price_is_judged_on_rows_that_no_pair_was_learned_from(monkeypatch):
+def test_a_penalty_is_judged_on_rows_that_no_pair_was_learned_from(monkeypatch):
     draw, judged = small_draw(), []
 
     def note(metric, Z, y, Z_test, y_test):
         judged.append((metric.pairs_.max(), Z, y, Z_test, y_test))
         return 0.0
 
-    monkeypatch.setattr(learning, "PRICES", (1e3,))
+    monkeypatch.setattr(learning, "PENALTIES", (1e3,))
     monkeypatch.setattr(learning, "neighbour_error", note)
     train = draw.train
     learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), "exact", 0)
@@ -161,12 +161,12 @@ def test_a_price_is_judged_on_rows_that_no_pair_was_learned_from(monkeypatch):
         assert_array_equal(labels[order], train.y[expected])
 
 
-def test_of_equal_prices_the_default_is_taken():
-    assert learning.cheapest(lambda price: 0.0) == IdealizedKernel().C_similar
-    assert learning.cheapest(lambda price: abs(price - 1e5)) == 1e5
+def test_of_equal_penalties_the_default_is_taken():
+    assert learning.best_penalty(lambda C: 0.0) == IdealizedKernel().C_similar
+    assert learning.best_penalty(lambda C: abs(C - 1e5)) == 1e5
 
 
-def test_for_clusters_the_price_is_that_of_the_best_auc(monkeypatch):
+def test_for_clusters_the_penalty_is_that_of_the_best_auc(monkeypatch):
     draw = small_draw()
     monkeypatch.setattr(learning, "auc", lambda metric, Z, left: -abs(metric.C_similar - 1e5))
     pairs = Pairs(draw.similar, Pairs.from_labels(draw.train.y).dissimilar)

@@ -13,13 +13,13 @@ from mercer.baselines import XingMetric
 from mercer.papers import CATALOGUE
 from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
-from mercer.papers.kt03 import learning, table3, tables2_4
+from mercer.papers.kt03 import figure1, learning, table3, tables2_4
 from mercer.papers.kt03.data import ROWS, draw_split, draw_whole
 from mercer.papers.kt03.learning import (
     learn_for_clusters,
     learn_for_neighbours,
 )
-from mercer.papers.kt03.verdicts import judge_with_our_error, say_how_many_are_met, verdicts_of
+from mercer.papers.kt03.verdicts import count_matches, judge_with_our_error
 from papers.kt03.kt03_draw import small_draw
 
 TABLE2, TABLE3, TABLE4 = (CATALOGUE[f"kt03-table{number}"] for number in (2, 3, 4))
@@ -27,8 +27,8 @@ TABLE2, TABLE3, TABLE4 = (CATALOGUE[f"kt03-table{number}"] for number in (2, 3, 
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Let two prices be tried, not four."""
-    monkeypatch.setattr(learning, "PRICES", (1e3, 1e1))
+    """Let two penalties be tried, not four."""
+    monkeypatch.setattr(learning, "PENALTIES", (1e3, 1e1))
 
 
 def nearest_error(D, y, y_test):
@@ -141,7 +141,7 @@ def results(column, row, scores):
     return [Result(Cell(row, column, i), "", {column: score}, 0.0) for i, score in enumerate(scores)]
 
 
-def test_a_number_is_met_within_two_joint_errors_ours_standing_for_both():
+def test_a_number_matches_within_two_joint_errors_ours_standing_for_both():
     # deviation 2, four scores: an error of 1, a joint one of √2
     scores = [8, 10 - np.sqrt(2), 10 + np.sqrt(2), 12]
     assert np.std(scores, ddof=1) / 2 == pytest.approx(1, abs=0.05)
@@ -150,7 +150,7 @@ def test_a_number_is_met_within_two_joint_errors_ours_standing_for_both():
     assert judge_with_our_error(10 + 3.0, scores) == "better"
 
 
-def test_the_summary_counts_the_rows_that_are_met():
+def test_the_summary_counts_the_rows_that_match():
     table = {("a", "Exact"): (5.0, None), ("b", "Exact"): (1.0, None), ("c", "Exact"): (5.0, None)}
     found = [
         *results("Exact", "a", [4.0, 5.0, 6.0]),
@@ -158,8 +158,7 @@ def test_the_summary_counts_the_rows_that_are_met():
         *results("Exact", "c", [5.0]),  # one repeat has no error
         *results("Exact", "unknown", [1.0, 2.0]),
     ]
-    assert verdicts_of(found, table, "Exact") == {"a": "within error", "b": "worse"}
-    (sentence,) = say_how_many_are_met(found, table, ("Exact", "Clip"))
+    (sentence,) = count_matches(found, table, ("Exact", "Clip"))
     assert sentence.startswith(
         "Exact: within two joint standard errors of the paper, or better, on 1 of 2 rows"
     )
@@ -183,7 +182,7 @@ def test_the_summary_of_table_4_sets_alignments_beside_the_published_ones():
 def test_a_kernel_matrix_is_drawn_in_the_order_of_the_classes(rng):
     K, y = rng.normal(size=(5, 5)), np.array([-1, 1, -1, 1, 1])
     ax = Figure().subplots()
-    table3.draw_matrix(ax, K, y)
+    figure1.draw_matrix(ax, K, y)
     order = [1, 3, 4, 0, 2]
     drawn = ax.images[0].get_array()
     assert_allclose(drawn / drawn[0, 0], K[order][:, order] / K[1, 1])

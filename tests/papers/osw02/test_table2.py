@@ -10,7 +10,8 @@ from mercer import datasets
 from mercer.papers import CATALOGUE, Split
 from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
-from mercer.papers.osw02 import summary, table2
+from mercer.papers.ll05 import tables1_2
+from mercer.papers.osw02 import table2
 
 TABLE, DIGITS = CATALOGUE["osw02-table2"], CATALOGUE["osw02-table2-usps"]
 
@@ -26,8 +27,8 @@ def split(rng):
 @pytest.fixture
 def cheap(monkeypatch):
     """Let few settings be tried."""
-    monkeypatch.setattr(table2, "LOG2_C_GAUSS", np.array([-1, 3]))
-    monkeypatch.setattr(table2, "LOG2_GAMMA_UNIT", np.array([-3, 1]))
+    monkeypatch.setattr(table2, "LOG2_C", np.array([-1, 3]))
+    monkeypatch.setattr(table2, "LOG2_GAMMA", np.array([-3, 1]))
     monkeypatch.setattr(table2, "LOG10_PENALTY", np.array([1, -1]))
 
 
@@ -56,7 +57,7 @@ def test_read_literally_the_width_makes_the_kernel_constant_and_the_svm_a_consta
 
 def test_the_learned_kernel_is_the_best_multiple_of_harmonic_terms_for_the_papers_parameters(split):
     train, test, terms, used = TABLE.method("Q_reg").score(split, 0)
-    learner = table2.Superkernel(table2.GaussianHarmonic(), C=100, penalty=1e-4)
+    learner = table2.Superkernel(table2.GaussianHarmonic(), quality=table2.Risk(C=100), penalty=1e-4)
     learner.fit(split.X_train, split.y_train)
     assert learner.superkernel_.decay == 0.6
     assert learner.superkernel_.length_scale == pytest.approx(np.sqrt(100 * 3 / 2))
@@ -66,9 +67,10 @@ def test_the_learned_kernel_is_the_best_multiple_of_harmonic_terms_for_the_paper
 
 
 def test_the_grid_has_110_settings_and_reaches_as_far_as_that_of_ll05():
-    assert len(table2.LOG2_C_GAUSS) * len(table2.LOG2_GAMMA_UNIT) == 110
+    assert len(table2.LOG2_C) * len(table2.LOG2_GAMMA) == 110
+    assert_allclose(table2.LOG2_C, tables1_2.LOG2_C_GAUSS)
     # γ ‖x − x'‖² is the same for features in [−1, 1] and four times the γ in [0, 1]
-    assert_allclose(2.0**table2.LOG2_GAMMA_UNIT, 4 * 2.0**table2.LOG2_GAMMA)
+    assert_allclose(2.0**table2.LOG2_GAMMA, 4 * 2.0**tables1_2.LOG2_GAMMA)
 
 
 def test_the_tuned_svm_is_the_one_of_least_cross_validation_error(cheap, split):
@@ -111,7 +113,9 @@ def test_ours_has_the_error_of_the_superkernel_with_the_chosen_penalty(cheap, sp
     error, seconds = TABLE.method("Ours").score(split, 3)
     candidates = []
     for penalty in (1e5, 1e3):
-        learner = table2.Superkernel(C=100, penalty=penalty).fit(split.X_train, split.y_train)
+        learner = table2.Superkernel(quality=table2.Risk(C=100), penalty=penalty).fit(
+            split.X_train, split.y_train
+        )
         model = SVC(C=100, kernel=learner.kernel_).fit(split.X_train, split.y_train)
         candidates.append(errors(model.predict, split)[1])
     assert min(abs(error - candidate) for candidate in candidates) <= 100 / 40
@@ -141,7 +145,7 @@ def test_the_papers_usps_errors_are_shares_of_the_test_rows_of_5_and_8_and_not_o
     def is_share(value, n):
         return any(round(100 * wrong / n, 1) == value for wrong in range(n + 1))
 
-    n_test = summary.N_TEST
+    n_test = {"usps-5-8": 326, "usps-6-9": 347}
     published = [
         DIGITS.published["usps-5-8", column][0] for column in ("R_reg test", "Q_reg test", "Tuned SVM")
     ]
@@ -151,19 +155,12 @@ def test_the_papers_usps_errors_are_shares_of_the_test_rows_of_5_and_8_and_not_o
 
 def test_the_digits_are_split_as_usual_whatever_the_seed(monkeypatch, rng):
     X, y = rng.uniform(-1, 1, size=(60, 4)), np.tile(np.arange(10), 6)
-    monkeypatch.setattr(table2, "draw_digits", _digits_of(X, y))
+    usps = datasets.Dataset("usps", X, y, (), "a test", n_train=40)
+    monkeypatch.setattr(datasets, "load", {"usps": usps}.get)
     first, second = (table2.draw_two_digits("usps-6-9", seed) for seed in (0, 1))
     assert_allclose(first.X_test, second.X_test)
-    assert set(first.y_train) == {6, 9}
+    assert (set(first.y_train), len(first.y_train), len(first.y_test)) == ({6, 9}, 8, 4)
     assert_allclose(first.X_train.min(axis=0), 0, atol=1e-12)
-
-
-def _digits_of(X, y):
-    def draw(pair, seed):
-        kept = np.isin(y, [int(digit) for digit in pair.split("-")])
-        return Split(X[kept][:8], y[kept][:8], X[kept][8:], y[kept][8:])
-
-    return draw
 
 
 def test_the_published_errors_are_standard_errors_of_200_splits():
@@ -200,28 +197,12 @@ def test_the_summary_compares_ours_and_the_tuned_svm_split_by_split():
         *results("c", "Ours", "Ours", [7.0]),
     ]
     # a: means 5 and 7, differences −1 and −3, an error of 1; b: none. Over both sets: −1 ± 1/2
-    (errors_said,) = summary.compare_errors(found)
+    errors_said, times = table2.summarize(found)
     assert errors_said == (
         "Mean error on the same splits of 2 sets: 3.00 % (ours) against 4.00 % (tuned SVM), a difference of "
         "-1.00 ± 0.50."
     )
-    (times,) = summary.compare_times(found)
     assert times.endswith("a 2.00 s against 8.00 s (0.25); b 2.00 s against 8.00 s (0.25).")
-    assert summary.compare_errors(found[-1:]) == summary.compare_times(found[-1:]) == []
-    (one,) = summary.compare_errors([found[0], found[2]])
+    assert table2.summarize(found[-1:]) == []
+    one, _ = table2.summarize([found[0], found[2]])
     assert one.endswith("1 set: 4.00 % (ours) against 5.00 % (tuned SVM), a difference of -1.00.")
-
-
-def test_the_summary_counts_terms_and_wrong_digits():
-    values = {"Q_reg train": 0.0, "Q_reg test": 100 * 7 / 326, "Q_reg terms": 3.0, "Q_reg used": 1.0}
-    found = [
-        Result(Cell("usps-5-8", "Q_reg", 0), "", values, 0.0),
-        Result(Cell("usps-5-8", "Q_reg", 1), "", values | {"Q_reg used": 2.0}, 0.0),
-    ]
-    (terms,) = summary.count_terms(found)
-    assert terms.startswith(
-        "Q_reg: 3 terms at most, of which at most 2 were used, a single one in 50% of the fits"
-    )
-    first, *_ = DIGITS.summarize(found[:1])
-    assert first == "Wrong of the 326 test rows of usps-5-8 (published): Q_reg test 7 (9.1)."
-    assert summary.count_terms([]) == []

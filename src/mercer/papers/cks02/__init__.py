@@ -1,10 +1,6 @@
 """Crammer, Keshet & Singer, Kernel design using boosting, NIPS 2002."""
 
 from mercer.papers.cks02 import synthetic, ten_digits, usps
-from mercer.papers.harness.experiment import Figure, Table
+from mercer.papers.harness import Figure, Table
 
-ITEMS: tuple[Table | Figure, ...] = (
-    synthetic.TABLE,
-    usps.TABLE,
-    ten_digits.TABLE,
-)
+ITEMS: tuple[Table | Figure, ...] = (synthetic.TABLE, usps.TABLE, ten_digits.TABLE)

@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of [CKS02]: what boosting makes of the synthetic data, and of a Perceptron's errors.
+"""Figures 3 and 4 of [CKS02]: the synthetic data in the learned kernel, and a Perceptron's errors.
 
 The caption of Figure 3 says that its points are training rows, the text that they are test rows: these are
 test rows, which the kernel has not seen. The text also has "rather little deviation" along the second

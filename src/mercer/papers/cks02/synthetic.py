@@ -24,8 +24,7 @@ from mercer.baselines import KernelPerceptron
 from mercer.datasets import slanted
 from mercer.learners import BoostedKernel
 from mercer.papers.cks02.figures3_4 import draw_figure3, draw_figure4
-from mercer.papers.harness.experiment import Method, Picture, Table, published, seed_of
-from mercer.papers.harness.store import Result
+from mercer.papers.harness import Method, Picture, Result, Table, published, seed_of
 
 KEY, ROW = "cks02-synthetic", "slanted"
 N_DRAWS, N_TRAIN, N_TEST, NOISE = 100, 300, 200, 0.03
@@ -175,7 +174,7 @@ PUBLISHED = ("Standard updates", "Learned updates", "Learned > 1 update")
 
 TABLE = Table(
     key=KEY,
-    title="[CKS02] synthetic data, two informative features of a hundred",
+    title="[CKS02] synthetic data, two informative features among a hundred",
     experiment=KEY,
     quantity=f"updates in {N_EPOCHS} epochs, and % of draws or of rows",
     rows=(ROW,),

@@ -22,8 +22,7 @@ from mercer.papers.cks02.usps import (
     names_after,
     score_base,
 )
-from mercer.papers.harness.experiment import Method, Split, Table
-from mercer.papers.harness.store import Result
+from mercer.papers.harness import Method, Result, Split, Table
 
 KEY, ROW, NAME = "cks02-digits", "usps", "Learned"
 N_TRAIN, N_REPEATS = 3000, 5
@@ -68,7 +67,7 @@ LEARNED_COLUMNS = (
 )
 TABLE = Table(
     key=KEY,
-    title="one kernel for ten USPS digits",
+    title="[CKS02] beyond the paper: one kernel for ten USPS digits",
     experiment=KEY,
     quantity="test error in %, CPU seconds of the fit",
     rows=(ROW,),

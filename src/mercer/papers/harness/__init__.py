@@ -1,1 +1,28 @@
-"""What runs, stores, compares and shows the tables of the papers."""
+"""What runs, stores, compares and shows the tables of the papers.
+
+A paper's folder builds the values exported here; the command line calls the rest by module:
+`selection` (what to run), `reproduce` (run it), `printer` (print it).
+"""
+
+from mercer.papers.harness.comparison import Verdict, judge, mean_with_error
+from mercer.papers.harness.experiment import Figure, Method, Number, Picture, Table, published, seed_of
+from mercer.papers.harness.split import Split, customary_split, random_split
+from mercer.papers.harness.store import Result, by_column
+
+__all__ = [
+    "Figure",
+    "Method",
+    "Number",
+    "Picture",
+    "Result",
+    "Split",
+    "Table",
+    "Verdict",
+    "by_column",
+    "customary_split",
+    "judge",
+    "mean_with_error",
+    "published",
+    "random_split",
+    "seed_of",
+]

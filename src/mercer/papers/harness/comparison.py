@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from mercer.papers.harness.experiment import Number
-from mercer.papers.harness.runner import Selection
-from mercer.papers.harness.store import Result
+from mercer.papers.harness.selection import Selection
+from mercer.papers.harness.store import Result, by_column
 
 Verdict = Literal["within error", "better", "worse"]
 VERDICTS: tuple[Verdict, ...] = ("within error", "better", "worse")
@@ -19,50 +19,50 @@ VERDICTS: tuple[Verdict, ...] = ("within error", "better", "worse")
 class Entry:
     """One number of a table: what was published, and what we got.
 
-    ``mean`` is None where nothing has been run, ``error`` (the standard error of the mean) where fewer than
-    two repeats have, and ``verdict`` where there is nothing to judge by.
+    ``ours`` is None where nothing has been run, its standard error where fewer than two repeats have, and
+    ``verdict`` where there is nothing to compare.
     """
 
     row: str
     column: str
     published: Number | None
-    mean: float | None
-    error: float | None
+    ours: Number | None
     repeats: int
     verdict: Verdict | None
 
 
 def compare(selection: Selection, results: Iterable[Result]) -> list[Entry]:
     """Return an entry for each selected row and column."""
-    scores: dict[tuple[str, str], list[float]] = {}
-    for result in sorted(results, key=lambda result: result.cell):
-        for column, value in result.values.items():
-            scores.setdefault((result.cell.row, column), []).append(value)
+    values = by_column(results)
     return [
-        entry(selection, row, column, scores.get((row, column), []))
+        _entry(selection, row, column, list(values.get((row, column), {}).values()))
         for row in selection.rows
         for column in selection.columns
     ]
 
 
-def entry(selection: Selection, row: str, column: str, scores: Sequence[float]) -> Entry:
-    """Return the mean of the scores, its standard error and the verdict."""
+def _entry(selection: Selection, row: str, column: str, scores: Sequence[float]) -> Entry:
     table = selection.table
-    number = table.published.get((row, column))
-    mean = float(np.mean(scores)) if scores else None
-    error = float(np.std(scores, ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else None
+    published = table.published.get((row, column))
+    ours = mean_with_error(scores) if scores else None
     verdict = None
-    if number is not None and mean is not None and error is not None:
-        verdict = judge(number, (mean, error), lower_is_better=table.better == "lower")
-    return Entry(row, column, number, mean, error, len(scores), verdict)
+    if published and ours and ours[1] is not None:
+        verdict = judge(published, ours, lower_is_better=table.better == "lower")
+    return Entry(row, column, published, ours, len(scores), verdict)
 
 
-def judge(published: Number, ours: tuple[float, float], *, lower_is_better: bool = True) -> Verdict:
+def mean_with_error(scores: Sequence[float]) -> Number:
+    """Return the mean and its standard error, which is None for a single score."""
+    error = float(np.std(scores, ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else None
+    return float(np.mean(scores)), error
+
+
+def judge(published: Number, ours: Number, *, lower_is_better: bool = True) -> Verdict:
     """Say whether two means differ by more than two joint standard errors, and in whose favour.
 
     Where the paper gives no standard error, its number is taken as exact.
     """
     difference = ours[0] - published[0]
-    if abs(difference) <= 2 * math.hypot(ours[1], published[1] or 0.0):
+    if abs(difference) <= 2 * math.hypot(ours[1] or 0.0, published[1] or 0.0):
         return "within error"
     return "better" if (difference < 0) == lower_is_better else "worse"

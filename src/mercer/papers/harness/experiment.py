@@ -1,26 +1,16 @@
-"""What a paper's table and figure are: values that say how each number is made, and what was published."""
+"""A paper's table or figure as a value: how each number is computed, and what was published."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.papers.harness.store import Result
 
 Number = tuple[float, float | None]  # a published value and, where the paper gives one, its standard error
-
-
-class Split(NamedTuple):
-    """The rows that a method learns from, and those that it is judged on."""
-
-    X_train: NDArray[np.float64]
-    y_train: NDArray[Any]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -30,14 +20,14 @@ class Method:
     Parameters
     ----------
     name : str
-        How it is called, on the command line too.
+        Its name, also on the command line.
     columns : tuple of str
-        The columns that it fills in: boosting, for one, gives an error after 100 rounds and after 1000.
+        The columns that it fills in: boosting, for instance, gives an error after 100 rounds and after 1000.
     score : callable
         ``score(split, seed)`` returns a value for each column, in their order. It must be importable
         (a function of a module), because it runs in another process.
     protocol : str
-        How it is fitted, in words. Results that were stored under other words are not used again.
+        How it is fitted, in words. Results stored under another protocol are not used.
     """
 
     name: str
@@ -52,7 +42,7 @@ def _say_nothing(results: Sequence[Result]) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a table's results: ``draw(results, path)`` makes a PNG file of those that there are."""
+    """A picture of a table's results: ``draw(results, path)`` writes a PNG file."""
 
     name: str
     title: str
@@ -61,37 +51,37 @@ class Picture:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table, and how to make it again.
+    """A published table, and how to reproduce it.
 
     Parameters
     ----------
     key, title : str
-        How it is called on the command line, and what it shows.
+        Its name on the command line, and what it shows.
     experiment : str
         Tables of the same experiment share splits, seeds and stored results.
     quantity : str
         What the numbers are.
     rows : tuple of str
-        The data sets; those without a published number run only when they are asked for, unless the paper
-        gives no number at all.
+        The data sets; those without a published number run only on request, unless the paper gives no number
+        at all.
     methods : tuple of Method
         What fills in the columns.
     published : mapping
         ``published[row, column]`` is (value, standard error or None).
     repeats : int
-        How many repeats the paper averages over.
+        The number of repeats that the paper averages over.
     draw : callable
         ``draw(row, seed)`` returns the data of one repeat, usually a `Split`; all methods see the same.
     protocol : str
-        How the data are drawn, in words; it belongs to the stored results as `Method.protocol` does.
+        How the data are drawn, in words; stored results depend on it as on `Method.protocol`.
     needs : mapping
         The stored data set that a row needs; rows that are generated are not in it.
     better : {"lower", "higher"}
         Which way is better.
     summarize : callable
-        ``summarize(results)`` returns sentences to say below the table, on what its lines do not show.
+        ``summarize(results)`` returns sentences to print below the table.
     pictures : tuple of Picture
-        What is drawn when the table is done.
+        Drawn when the table is done.
     """
 
     key: str
@@ -120,7 +110,7 @@ class Table:
         return next(method for method in self.methods if method.name == name)
 
     def fingerprint(self, method: Method) -> str:
-        """Return a mark that changes with the protocol, so that stale results are never mixed in."""
+        """Return a hash of the protocol, so that stale results are never mixed in."""
         words = "\n".join([self.experiment, self.protocol, method.name, *method.columns, method.protocol])
         return sha256(words.encode()).hexdigest()[:16]
 
@@ -132,10 +122,11 @@ class Figure:
     key: str
     title: str
     draw: Callable[[Path], None]
+    needs: tuple[str, ...] = ()  # stored data sets
 
 
 def published(columns: Sequence[str], lines: str) -> dict[tuple[str, str], Number]:
-    """Read numbers typed as in the paper: a row's name, then ``value±error``, ``value`` or ``-`` a column."""
+    """Read numbers typed as in the paper: the row, then ``value±error``, ``value`` or ``-`` per column."""
     return dict(_read(columns, filter(None, map(str.strip, lines.splitlines()))))
 
 
@@ -149,10 +140,10 @@ def _read(columns: Sequence[str], lines: Iterable[str]) -> Iterable[tuple[tuple[
 
 
 def seed_of(*names: str | int) -> int:
-    """Return a seed for these names, the same on every machine and in every process.
+    """Return a random seed for these names, the same on every machine and in every process.
 
-    The seed depends on nothing but the names, so that a repeat gives the same numbers whatever else is run
-    with it, in which order and in how many processes.
+    It depends on the names alone: a repeat gives the same numbers whatever else is run, in which order and
+    in how many processes.
     """
     digest = sha256("\x1f".join(map(str, names)).encode()).digest()
     words = np.frombuffer(digest, dtype="<u4").tolist()

@@ -1,8 +1,7 @@
-"""Where results go: a terminal or Markdown, each result as soon as it is there, or one JSON document."""
+"""Where results go: to a terminal or as Markdown, each as soon as it is computed, or as one JSON document."""
 
 import json
 import sys
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -10,7 +9,8 @@ from typing import Any, Literal, TextIO
 from rich.console import Console
 
 from mercer.papers.harness import listing, show
-from mercer.papers.harness.experiment import Figure, Table
+from mercer.papers.harness.experiment import Figure
+from mercer.papers.harness.listing import Catalogue
 from mercer.papers.harness.show import Report
 
 Style = Literal["terminal", "markdown", "json"]
@@ -25,7 +25,7 @@ class Printer:
     style : {"terminal", "markdown", "json"}
         A JSON document is printed whole when the printer is closed, the others piece by piece.
     output : Path or None
-        The file, written when there is something to write; None is the standard output.
+        The file, created when there is something to write; None is the standard output.
     """
 
     def __init__(self, style: Style, output: Path | None) -> None:
@@ -33,42 +33,43 @@ class Printer:
         self.output = output
         self.messages = Console(stderr=True)
         self._file: TextIO | None = None
-        self._document: dict[str, Any] = {"mercer": version("mercer"), "tables": [], "figures": []}
+        self._document: Any = {"mercer": version("mercer"), "tables": [], "figures": []}
 
-    def catalogue(self, items: Mapping[str, Table | Figure]) -> None:
-        """Print what there is."""
+    def catalogue(self, items: Catalogue) -> None:
+        """Print the list of tables and figures."""
         if self.style == "json":
-            self._write(json.dumps(listing.to_json(items), indent=2) + "\n")
+            self._document = listing.to_json(items)
         elif self.style == "markdown":
-            self._write(listing.to_markdown(items))
+            self._stream().write(listing.to_markdown(items))
         else:
             self._render(listing.to_terminal(items))
-        self._end()
 
     def report(self, report: Report) -> None:
         """Print a table."""
         if self.style == "json":
             self._document["tables"].append(show.to_json(report))
         elif self.style == "markdown":
-            self._write(show.to_markdown(report))
+            self._stream().write(show.to_markdown(report))
         else:
             shown = show.to_terminal(report) if report.results else report.caption
             self._render(shown, *show.remarks(report))
 
     def figure(self, figure: Figure, path: Path) -> None:
-        """Print where a figure was drawn."""
+        """Print where a figure was saved."""
         if self.style == "json":
             self._document["figures"].append({"key": figure.key, "title": figure.title, "file": str(path)})
         elif self.style == "markdown":
-            self._write(f"![{figure.title}]({path.as_posix()})\n")
+            self._stream().write(f"![{figure.title}]({path.as_posix()})\n")
         else:
-            self._render(f"{figure.title}: drawn into {path}")
+            self._render(f"{figure.title}: saved as {path}")
 
     def close(self) -> None:
         """Print what is left to print and close the file."""
         if self.style == "json":
-            self._write(json.dumps(self._document, indent=2, allow_nan=False) + "\n")
-        self._end()
+            self._stream().write(json.dumps(self._document, indent=2, allow_nan=False) + "\n")
+        if self._file is not None:
+            self._file.close()
+            self.messages.print(f"Written to {self.output}", markup=False, highlight=False, soft_wrap=True)
 
     def _render(self, *parts: Any) -> None:
         file = self._stream()
@@ -76,17 +77,9 @@ class Printer:
         for part in parts:
             console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
 
-    def _write(self, text: str) -> None:
-        self._stream().write(text)
-
     def _stream(self) -> TextIO:
         if self.output is None:
             return sys.stdout
         if self._file is None:
             self._file = self.output.open("w", encoding="utf-8")
         return self._file
-
-    def _end(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self.messages.print(f"Written to {self.output}", markup=False, highlight=False, soft_wrap=True)

@@ -1,11 +1,11 @@
-"""Run the cells of a table: in parallel, resumable, with numbers that depend on nothing but the seeds."""
+"""Run the cells of a table: in parallel, resumable, with numbers that depend on the random seeds alone."""
 
 import math
 import os
 import signal
 import time
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,61 +13,21 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from mercer.papers.harness.experiment import Method, Table, seed_of
+from mercer.papers.harness.experiment import Table, seed_of
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Cell, Result, Store
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that ended in an error; it is not stored, and a rerun tries it again."""
+    """A cell that ended in an error; it is not stored, so that the next run tries it again."""
 
     cell: Cell
     reason: str
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The part of a table to run: some rows, some methods, the first so many repeats."""
-
-    table: Table
-    rows: tuple[str, ...]
-    methods: tuple[Method, ...]
-    repeats: int
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the selected methods fill in."""
-        return tuple(column for method in self.methods for column in method.columns)
-
-    def cells(self) -> Iterator[Cell]:
-        """Yield every cell, one repeat after the other, so that a run that is stopped has a bit of all."""
-        for repeat in range(self.repeats):
-            for row in self.rows:
-                for method in self.methods:
-                    yield Cell(row, method.name, repeat)
-
-    def without(self, rows: Sequence[str]) -> "Selection":
-        """Return the selection less those rows."""
-        kept = tuple(row for row in self.rows if row not in rows)
-        return Selection(self.table, kept, self.methods, self.repeats)
-
-    def covers(self, result: Result) -> bool:
-        """Whether the result is one of this selection, made by the protocol of today."""
-        row, name, repeat = result.cell
-        if (
-            row not in self.rows
-            or name not in {method.name for method in self.methods}
-            or repeat >= self.repeats
-        ):
-            return False
-        method = self.table.method(name)
-        return result.fingerprint == self.table.fingerprint(method) and set(result.values) == set(
-            method.columns
-        )
-
-
 def finished(selection: Selection, store: Store) -> dict[Cell, Result]:
-    """Return the results of a selection that are stored already."""
+    """Return the results of a selection that are already stored."""
     return {result.cell: result for result in store if selection.covers(result)}
 
 
@@ -87,7 +47,7 @@ def run(selection: Selection, store: Store, *, n_jobs: int = 1) -> Iterator[Resu
 
 @contextmanager
 def _closed_at_the_end(outcomes: Generator[Any, None, None]) -> Iterator[Generator[Any, None, None]]:
-    """Cancel what is under way when the reader stops, by Ctrl-C for one; joblib would warn of just that."""
+    """Cancel the running jobs when the reader stops, on Ctrl-C for instance; joblib would warn of that."""
     try:
         yield outcomes
     finally:

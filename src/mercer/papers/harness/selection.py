@@ -1,13 +1,53 @@
-"""From the names that a user typed to tables, rows and methods, or to a sentence that says what there is."""
+"""The part of a table to run, from the names that a user typed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mercer.papers.harness.experiment import Figure, Method, Table
-from mercer.papers.harness.runner import Selection
+from mercer.papers.harness.store import Cell, Result
 
 
 class UnknownNameError(LookupError):
-    """A name that is not there; the message says which are."""
+    """A name that does not exist; the message lists those that do."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some rows and methods of a table, and the number of repeats."""
+
+    table: Table
+    rows: tuple[str, ...]
+    methods: tuple[Method, ...]
+    repeats: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the selected methods fill in."""
+        return tuple(column for method in self.methods for column in method.columns)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield every cell, repeat by repeat, so that a run that is stopped has a bit of everything."""
+        for repeat in range(self.repeats):
+            for row in self.rows:
+                for method in self.methods:
+                    yield Cell(row, method.name, repeat)
+
+    def without(self, rows: Iterable[str]) -> "Selection":
+        """Return the selection without those rows."""
+        left_out = set(rows)
+        return replace(self, rows=tuple(row for row in self.rows if row not in left_out))
+
+    def covers(self, result: Result) -> bool:
+        """Whether the result belongs to this selection and was computed under the current protocol."""
+        row, name, repeat = result.cell
+        method = next((method for method in self.methods if method.name == name), None)
+        return (
+            method is not None
+            and row in self.rows
+            and repeat < self.repeats
+            and result.fingerprint == self.table.fingerprint(method)
+            and result.values.keys() == set(method.columns)
+        )
 
 
 def choose(
@@ -22,12 +62,11 @@ def choose(
 
     With several tables, a name need be in one of them only; a table that has none of the names is left out.
     """
-    for key in keys:
-        _require("table or figure", key, catalogue)
+    _check("table or figure", keys, catalogue)
     chosen = [catalogue[key] for key in dict.fromkeys(keys)]
     tables = [item for item in chosen if isinstance(item, Table)]
-    _require_all("data set", data, (row for table in tables for row in table.rows))
-    _require_all("method", methods, (name for table in tables for name in _method_names(table)))
+    _check("data set", data, [row for table in tables for row in table.rows])
+    _check("method", methods, [name for table in tables for m in table.methods for name in _names(m)])
     selections = [
         item if isinstance(item, Figure) else select(item, data, methods, repeats) for item in chosen
     ]
@@ -37,24 +76,17 @@ def choose(
 def select(table: Table, data: Sequence[str], methods: Sequence[str], repeats: int | None) -> Selection:
     """Return the part of a table that has these names; without names, all that the paper has."""
     rows = tuple(row for row in table.rows if row in data) if data else table.published_rows
-    wanted = tuple(method for method in table.methods if not methods or _is_named(method, methods))
+    wanted = tuple(method for method in table.methods if not methods or {*_names(method)} & {*methods})
     return Selection(table, rows, wanted, repeats or table.repeats)
 
 
-def _method_names(table: Table) -> Iterable[str]:
-    return (name for method in table.methods for name in (method.name, *method.columns))
+def _names(method: Method) -> tuple[str, ...]:
+    return method.name, *method.columns
 
 
-def _is_named(method: Method, names: Sequence[str]) -> bool:
-    return any(name in (method.name, *method.columns) for name in names)
-
-
-def _require_all(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     there = list(dict.fromkeys(known))
     for name in names:
-        _require(kind, name, there)
-
-
-def _require(kind: str, name: str, known: Iterable[str]) -> None:
-    if name not in known:
-        raise UnknownNameError(f"There is no {kind} {name!r}; there are: {', '.join(known) or 'none here'}.")
+        if name not in there:
+            listed = ", ".join(there) or "none here"
+            raise UnknownNameError(f"There is no {kind} {name!r}; choose from: {listed}.")

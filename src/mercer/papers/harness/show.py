@@ -1,8 +1,8 @@
 """A finished table for people (a terminal, Markdown) and for programs (JSON)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain, groupby, repeat
 from typing import Any
 
@@ -12,7 +12,8 @@ from rich.text import Text
 
 from mercer.papers.harness.comparison import VERDICTS, Entry, compare
 from mercer.papers.harness.experiment import Number
-from mercer.papers.harness.runner import Failure, Selection
+from mercer.papers.harness.runner import Failure
+from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Cell, Result
 
 NOTHING = "—"
@@ -22,7 +23,7 @@ COLOURS = {"within error": "green", "better": "bold green", "worse": "bold red",
 
 @dataclass(frozen=True)
 class Report:
-    """A table with everything that there is to say about its run."""
+    """A table and how its run went."""
 
     selection: Selection
     results: Mapping[Cell, Result]
@@ -37,7 +38,7 @@ class Report:
 
     @property
     def notes(self) -> list[str]:
-        """What the table itself has to say about its results."""
+        """The table's own sentences about its results."""
         return list(self.selection.table.summarize(list(self.results.values()))) if self.results else []
 
     @property
@@ -62,15 +63,18 @@ def to_terminal(report: Report) -> rich.table.Table:
 
 
 def to_markdown(report: Report) -> str:
-    """Return the table and what there is to say about it as Markdown."""
-    lines = [HEADINGS, ["---"] * len(HEADINGS), *map(_texts, report.entries)]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    shown = [table] if report.results else []
+    """Return the table and the sentences below it as Markdown."""
+    shown = [markdown_table(HEADINGS, map(_texts, report.entries))] if report.results else []
     return "\n\n".join([f"**{report.caption}**", *shown, *remarks(report)]) + "\n"
 
 
+def markdown_table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of cells as a Markdown table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *lines))
+
+
 def to_json(report: Report) -> dict[str, Any]:
-    """Return everything as plain values."""
+    """Return the whole report as plain values."""
     table = report.selection.table
     return {
         "key": table.key,
@@ -111,7 +115,7 @@ def remarks(report: Report) -> list[str]:
     if warned := [result.warnings[0] for result in report.results.values() if result.warnings]:
         sentences.append(f"Warnings in {len(warned)} of {len(report.results)} runs, such as: {warned[0]}")
     if report.interrupted:
-        sentences.append("Interrupted; what is done is kept, and the same command goes on from here.")
+        sentences.append("Interrupted. Finished results are kept: run the same command again to continue.")
     return sentences
 
 
@@ -125,15 +129,8 @@ def _counts(report: Report) -> dict[str, int]:
 
 
 def _texts(entry: Entry) -> list[str]:
-    ours = None if entry.mean is None else (entry.mean, entry.error)
-    return [
-        entry.row,
-        entry.column,
-        _number(entry.published),
-        _number(ours),
-        str(entry.repeats),
-        entry.verdict or NOTHING,
-    ]
+    numbers = _number(entry.published), _number(entry.ours)
+    return [entry.row, entry.column, *numbers, str(entry.repeats), entry.verdict or NOTHING]
 
 
 def _number(number: Number | None) -> str:
@@ -144,13 +141,7 @@ def _number(number: Number | None) -> str:
 
 
 def _entry_to_json(entry: Entry) -> dict[str, Any]:
-    published = None if entry.published is None else {"mean": entry.published[0], "error": entry.published[1]}
-    ours = None if entry.mean is None else {"mean": entry.mean, "error": entry.error}
-    return {
-        "row": entry.row,
-        "column": entry.column,
-        "published": published,
-        "ours": ours,
-        "repeats": entry.repeats,
-        "verdict": entry.verdict,
+    numbers = {"published": entry.published, "ours": entry.ours}
+    return asdict(entry) | {
+        name: number and {"mean": number[0], "error": number[1]} for name, number in numbers.items()
     }

@@ -1,8 +1,8 @@
-"""Finished results on disk: one JSON line each, so that what is done is never lost."""
+"""Finished results on disk, one JSON line each: nothing that was computed is lost."""
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What a finished cell gave: a value for each of the method's columns."""
+    """The outcome of a finished cell: a value for each of the method's columns."""
 
     cell: Cell
     fingerprint: str
@@ -38,17 +38,26 @@ class Result:
         return cls(**(record | {"cell": Cell(**record["cell"]), "values": dict(record["values"])}))
 
 
+def by_column(results: Iterable[Result]) -> dict[tuple[str, str], dict[int, float]]:
+    """Return the values of each (row, column), by repeat and in their order."""
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for result in sorted(results, key=lambda result: result.cell):
+        for column, value in result.values.items():
+            values.setdefault((result.cell.row, column), {})[result.cell.repeat] = value
+    return values
+
+
 class Store:
     """The results of one experiment in a file ``<experiment>.jsonl`` of a folder.
 
     A result is written at once and whole. A line that cannot be read, such as the last one of a process that
-    was killed while it wrote, is passed over: its cell is computed again. Of a cell that is there twice, the
-    last result counts.
+    was killed while it wrote, is ignored: its cell is computed again. Where a cell occurs twice, the last
+    result counts.
 
     Parameters
     ----------
     folder : Path
-        Made when the first result is written.
+        Created when the first result is written.
     experiment : str
         The experiment's name.
     """

@@ -1,13 +1,14 @@
 """Hertz, Bar-Hillel & Weinshall, Learning a kernel function for small training samples, ICML 2006."""
 
-from mercer.papers.harness.experiment import Figure, Table
-from mercer.papers.hbw06 import table1, table2, table3, table4
+from mercer.papers.harness import Figure, Table
+from mercer.papers.hbw06 import figure2, figure3, figure4, table1, table2, table3, table4
 
 ITEMS: tuple[Table | Figure, ...] = (
     table1.TABLE,
-    table1.FIGURE,
+    figure2.FIGURE,
     table2.TABLE,
-    *table3.TABLES,
+    table3.TABLE,
+    figure3.TABLE,
     table4.TABLE,
-    table4.FIGURE,
+    figure4.FIGURE,
 )

@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 
 from mercer._typing import Array, Labels
 from mercer.learners import KernelBoost
-from mercer.papers.harness.experiment import Method
+from mercer.papers.harness import Method
 from mercer.svm import KernelSVC
 from mercer.svm.multiclass import score_classes
 

@@ -1,7 +1,8 @@
 """Table 2 of Hertz, Bar-Hillel & Weinshall [HBW06]: four sets of UCI, a tenth of the labels.
 
 All kernels see the same rows, and KernelBoost the others too, without their labels: these are the test rows
-(the transductive setting of the paper). What the paper leaves open is settled in `hbw06_svm`, and here:
+(the transductive setting of the paper). What the paper leaves open is settled in `hbw06.classifiers`, and
+here:
 
 - Splits are plain random ones, drawn again until each class has two labels, without which there is no
   cross-validation.
@@ -18,8 +19,7 @@ import numpy as np
 from sklearn.preprocessing import scale
 
 from mercer import datasets
-from mercer.papers.harness.experiment import Table, published
-from mercer.papers.harness.store import Result
+from mercer.papers.harness import Result, Table, by_column, published
 from mercer.papers.hbw06.classifiers import Draw, Settings, methods_of, score_votes
 
 KEY = "hbw06-table2"
@@ -70,11 +70,8 @@ def summarize(results: Sequence[Result]) -> list[str]:
 
 def means_of(results: Sequence[Result], column: str) -> dict[str, float]:
     """Return the mean of a column for each set that has it."""
-    values: dict[str, list[float]] = {}
-    for result in results:
-        if column in result.values:
-            values.setdefault(result.cell.row, []).append(result.values[column])
-    return {row: float(np.mean(values[row])) for row in ROWS if row in values}
+    values = by_column(results)
+    return {row: float(np.mean([*values[row, column].values()])) for row in ROWS if (row, column) in values}
 
 
 def better_variant(row: str) -> float:
@@ -93,7 +90,7 @@ balance-scale  83.5  86.4  84.4  77.4  85.0
 )
 TABLE = Table(
     key=KEY,
-    title="[HBW06] Table 2, four sets of UCI with a tenth of the labels",
+    title="[HBW06] Table 2, four UCI data sets with 10 % of the labels",
     experiment=KEY,
     quantity="accuracy in %",
     rows=ROWS,
@@ -105,7 +102,7 @@ TABLE = Table(
         f"{SHARE:.0%} of the rows at random, at least {LEAST} of each class, labelled; the others unlabelled "
         "and test rows; features standardised over all rows"
     ),
-    needs={row: row for row in ROWS if row != "wine"},  # which scikit-learn brings along
+    needs={row: row for row in ROWS if row != "wine"},  # which scikit-learn ships
     better="higher",
     summarize=summarize,
 )

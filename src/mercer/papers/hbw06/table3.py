@@ -1,8 +1,8 @@
-"""Table 3 and Figure 3 of [HBW06]: four MNIST digits, two of which have three labels each, or a few more.
+"""Table 3 of [HBW06]: four MNIST digits, two of which have three labels each.
 
 One kernel is learned from all four digits: 100 labels of each of the two 'large' ones, k of each 'small' one,
 and 1000 unlabelled rows of each. Then there is an SVM for every pair of digits. What the paper leaves open is
-settled in `hbw06_svm`, and here:
+settled in `hbw06.classifiers`, and here:
 
 - A trial draws four digits, and which two of them are large, at random (the paper: 1000 sets of digits, all
   six ways to divide each, and five splits). Labelled and unlabelled rows come from MNIST's training part, 200
@@ -17,8 +17,6 @@ settled in `hbw06_svm`, and here:
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +24,23 @@ from sklearn.decomposition import PCA
 
 from mercer import datasets
 from mercer._typing import Array, Labels
-from mercer.papers.harness.experiment import Picture, Table, published
-from mercer.papers.harness.store import Result
-from mercer.papers.hbw06.classifiers import Draw, Fit, Settings, methods_of, pair_decisions, percent_right
+from mercer.papers.harness import Result, Table, by_column, published
+from mercer.papers.hbw06.classifiers import (
+    FITS,
+    Draw,
+    Fit,
+    Settings,
+    methods_of,
+    pair_decisions,
+    percent_right,
+)
 
-EXPERIMENT = "hbw06-digits"
 N_LARGE, N_UNLABELLED, N_TEST, N_COMPONENTS = 100, 1000, 200, 30
 SETTINGS = Settings(C=300.0, n_rounds=10, degree=5, balanced=True)
 KINDS = ("small-small", "small-large", "large-large", "ECOC")
-LABELS = (3, 4, 5, 6, 10, 20)  # k
+LABELS = (3, 4, 5, 6, 10, 20)  # k: three in the table, all in Figure 3
 ROWS = tuple(f"k={k}" for k in LABELS)
 IN_PAPER = ("KB", "KB-dis", "Lin.", "Poly.", "RBF")
-LOOKS = {  # of a line of Figure 3
-    "KB": ("#c44e52", "o", "-"),
-    "KB-dis": ("#dd8452", "s", "-"),
-    "KB C=1": ("#8172b3", "X", "-"),
-    "Lin.": ("#8c8c8c", "^", "--"),
-    "Poly.": ("#937860", "v", "--"),
-    "RBF": ("#4c72b0", "D", "--"),
-    "Tuned": ("#55a868", "P", "--"),
-}
 
 
 @cache
@@ -102,57 +97,26 @@ def columns(name: str) -> tuple[str, ...]:
     return tuple(f"{name} {kind}" for kind in KINDS)
 
 
-def values_of(results: Sequence[Result], row: str, column: str) -> Array:
-    """Return what the trials of a row gave in a column."""
-    return np.array([r.values[column] for r in results if r.cell.row == row and column in r.values])
+def medians_of(results: Sequence[Result]) -> dict[tuple[str, str], float]:
+    """Return the median over the trials of each row and column."""
+    return {place: float(np.median([*values.values()])) for place, values in by_column(results).items()}
 
 
 def summarize(results: Sequence[Result]) -> list[str]:
-    """Return the median and the mean of each kind, beside the paper's medians where it has them."""
+    """Return the medians of each kind, beside the paper's where it has them."""
+    medians = medians_of(results)
     sentences = []
     for row in ROWS:
         for kind in KINDS:
-            parts = []
-            for name in LOOKS:
-                values = values_of(results, row, f"{name} {kind}")
-                if len(values):
-                    theirs = MEDIANS.get((row, f"{name} {kind}"))
-                    beside = f"; published {theirs[0]:.1f}" if theirs else ""
-                    parts.append(f"{name} {np.median(values):.1f} (mean {values.mean():.1f}{beside})")
+            parts = [
+                f"{name} {medians[place]:.1f}"
+                + (f" (published {MEDIANS[place][0]:.1f})" if place in MEDIANS else "")
+                for name in FITS
+                if (place := (row, f"{name} {kind}")) in medians
+            ]
             if parts:
                 sentences.append(f"Medians, {row}, {kind}: {', '.join(parts)}.")
     return sentences
-
-
-def draw_figure3(results: Sequence[Result], path: Path) -> None:
-    """Draw the median accuracies against the number of labels of the small classes."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(13, 4.6), layout="constrained")
-    axes = canvas.subplots(1, 3)
-    for ax, kind in zip(axes, (KINDS[0], KINDS[1], KINDS[3]), strict=True):
-        draw_lines(ax, results, kind)
-        ax.set(title=kind, xlabel="labels of each small class")
-    axes[0].set_ylabel("median accuracy in %")
-    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
-    canvas.savefig(path, dpi=150, format="png")
-
-
-def draw_lines(ax: Any, results: Sequence[Result], kind: str) -> None:
-    """Draw a line of medians for each method that has results."""
-    for name, (colour, marker, style) in LOOKS.items():
-        medians = {
-            k: float(np.median(values))
-            for k, row in zip(LABELS, ROWS, strict=True)
-            if len(values := values_of(results, row, f"{name} {kind}"))
-        }
-        if medians:
-            ax.plot(*zip(*medians.items(), strict=True), style, color=colour, marker=marker, ms=5, label=name)
-    ax.set_xscale("log")
-    ax.set_xticks(LABELS, labels=map(str, LABELS))
-    ax.minorticks_off()
-    ax.grid(axis="y", color="0.9")
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 _PUBLISHED = """
@@ -166,30 +130,21 @@ MEDIANS = {
 }
 
 
-def _table(key: str, title: str, rows: tuple[str, ...], pictures: tuple[Picture, ...] = ()) -> Table:
-    return Table(
-        key=key,
-        title=title,
-        experiment=EXPERIMENT,  # the figure has the table's trials, and more
-        quantity="accuracy in %",
-        rows=rows,
-        methods=methods_of(SETTINGS, columns, score),
-        published={},  # medians, which are not to be compared with means: see `summarize`
-        repeats=40,
-        draw=draw,
-        protocol=(
-            f"four random digits, two with {N_LARGE} labels and two with k, {N_UNLABELLED} unlabelled and "
-            f"{N_TEST} test rows of each; {N_COMPONENTS} principal components of all training images"
-        ),
-        needs=dict.fromkeys(rows, "mnist"),
-        better="higher",
-        summarize=summarize,
-        pictures=pictures,
-    )
-
-
-FIGURE3 = Picture("medians", "[HBW06] Figure 3, median accuracy against the number of labels", draw_figure3)
-TABLES = (
-    _table("hbw06-table3", "[HBW06] Table 3, four MNIST digits, three labels of two of them", ROWS[:1]),
-    _table("hbw06-figure3", "[HBW06] Figure 3, four MNIST digits, labels of two of them", ROWS, (FIGURE3,)),
+TABLE = Table(
+    key="hbw06-table3",
+    title="[HBW06] Table 3, four MNIST digits, two of them with three labels",
+    experiment="hbw06-digits",
+    quantity="accuracy in %",
+    rows=ROWS[:1],
+    methods=methods_of(SETTINGS, columns, score),
+    published={},  # medians, which are not to be compared with means: see `summarize`
+    repeats=40,
+    draw=draw,
+    protocol=(
+        f"four random digits, two with {N_LARGE} labels and two with k, {N_UNLABELLED} unlabelled and "
+        f"{N_TEST} test rows of each; {N_COMPONENTS} principal components of all training images"
+    ),
+    needs=dict.fromkeys(ROWS, "mnist"),
+    better="higher",
+    summarize=summarize,
 )

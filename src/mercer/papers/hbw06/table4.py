@@ -1,4 +1,4 @@
-"""Table 4 and Figure 4 of [HBW06]: finding other pictures of a face.
+"""Table 4 of [HBW06]: face retrieval.
 
 Kernels are learned from half of the pictures of 20 subjects. Each query then orders the pictures of all 30
 subjects by similarity, and its ROC curve says how early those of its own subject come. The queries are
@@ -24,7 +24,6 @@ What the paper leaves open is settled here:
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +38,8 @@ from mercer import datasets
 from mercer._typing import Array, Index
 from mercer.baselines import RCA
 from mercer.learners import KernelBoost
-from mercer.papers.harness.experiment import Figure, Method, Table, published, seed_of
-from mercer.quality import retrieval_auc, retrieval_roc
+from mercer.papers.harness import Method, Table, published
+from mercer.quality import retrieval_auc
 
 KEY = "hbw06-table4"
 SETTINGS = ("supervised", "semi-supervised", "unsupervised")
@@ -51,7 +50,6 @@ N_PRINCIPAL, N_FISHER = 150, 9
 N_ROUNDS, N_COMPONENTS = 10, 30
 SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.01, 0.03, 0.1, 0.3]}
 N_FOLDS = 4
-LOOKS = {"KB": ("#c44e52", "-"), "RCA": ("#4c72b0", "--"), "Euclidean": ("#8c8c8c", ":")}
 
 
 class Faces(NamedTuple):
@@ -152,25 +150,6 @@ def score(faces: Faces, seed: int, *, measure: Callable[[Faces, int], Array]) ->
     return [100 * retrieval_auc(*rank(faces, measure(faces, seed)))]
 
 
-def draw_figure4(path: Path) -> None:
-    """Draw the ROC curves of the first repeat into a PNG file."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(10, 5), layout="constrained")
-    for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
-        faces = draw(setting, seed_of(KEY, setting, 0, "data"))
-        for name, (colour, style) in LOOKS.items():
-            similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
-            ranked = rank(faces, similarity)
-            label = f"{name}, area {100 * retrieval_auc(*ranked):.1f} %"
-            ax.plot(*retrieval_roc(*ranked), style, color=colour, label=label)
-        ax.set(title=setting, xlabel="share of other pictures", ylabel="share of the subject's pictures")
-        ax.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
-        ax.legend(loc="lower right", frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-    canvas.savefig(path, dpi=150, format="png")
-
-
 MEASURES: dict[str, tuple[Callable[[Faces, int], Array], str]] = {
     "KB": (by_kernelboost, f"KernelBoost, tied, {N_COMPONENTS} components, {N_ROUNDS} rounds"),
     "RCA": (by_rca, "RCA without a ridge, from labels"),
@@ -179,7 +158,7 @@ MEASURES: dict[str, tuple[Callable[[Faces, int], Array], str]] = {
 }
 TABLE = Table(
     key=KEY,
-    title="[HBW06] Table 4, retrieval of faces",
+    title="[HBW06] Table 4, face retrieval",
     experiment=KEY,
     quantity="area under the ROC curve in %",
     rows=ROWS,
@@ -204,4 +183,3 @@ unsupervised     79.74±0.06  76.62±0.04  58.92±0.01
     needs=dict.fromkeys(ROWS, "yaleb"),
     better="higher",
 )
-FIGURE = Figure("hbw06-figure4", "[HBW06] Figure 4, ROC curves of retrieving faces", draw_figure4)

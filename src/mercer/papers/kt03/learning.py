@@ -1,14 +1,14 @@
-"""How the kernels of [KT03, Section 4] are learned, and how their prices are chosen.
+"""How the kernels of [KT03, Section 4] are learned, and how their penalties are chosen.
 
 The paper gives neither C_S and C_D nor ν. Here ν is 0.1, C_D is ten times C_S, and C_S is one of four values,
 in the units of `IdealizedKernel`. It is chosen by cross-validation on what the learner is given, never on
 test rows: for nearest neighbours by their error on training rows that were left out (and no pair of which was
-used), for clusterings, where there are no labels, by how well pairs that were left out are told apart (the
-AUC of their distances). Of equal ones the default price is taken, then the smallest.
+used), for clusterings, where there are no labels, by the AUC of the distances of pairs that were left out. Of
+equal ones the default is taken, then the smallest.
 
-D of Section 4.1 is not given either. ``other`` are all pairs of different classes, which is nearly all that
-labels tell. ``rest`` is what is left without labels, everything that is not in S: the learner draws five such
-pairs a row, some of them wrong.
+D of Section 4.1 is not given either. ``other`` are all pairs of different classes, which is nearly all the
+information in the labels. ``rest`` needs no labels, everything that is not in S: the learner draws five such
+pairs per row, some of them wrong.
 """
 
 import warnings
@@ -27,24 +27,22 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.pairs import Pairs
 from mercer.quality import pair_auc
 
-PRICES = (1e3, 1e1, 1e5, 1e7)  # C_similar, the default first
+PENALTIES = (1e3, 1e1, 1e5, 1e7)  # C_similar, the default first
 RATIO = 10.0  # C_dissimilar over C_similar
 NU = 0.1
 TOL = 1e-4  # of the optimum: fine enough for errors of neighbours and of clusters
 N_FOLDS = 3
-PRICES_IN_WORDS = (
-    f"C_similar in {', '.join(f'{price:.0e}' for price in sorted(PRICES))}, "
+GRID_IN_WORDS = (
+    f"C_similar in {', '.join(f'{C:.0e}' for C in sorted(PENALTIES))}, "
     f"C_dissimilar {RATIO:.0f} times it, nu {NU}, tol {TOL}"
 )
 
 Loss = Callable[[float], float]
 
 
-def idealized(price: float, psd: str, seed: int) -> IdealizedKernel:
-    """Return the learner at a price, not yet fitted."""
-    return IdealizedKernel(
-        C_similar=price, C_dissimilar=RATIO * price, nu=NU, psd=psd, tol=TOL, random_state=seed
-    )
+def idealized(C: float, psd: str, seed: int) -> IdealizedKernel:
+    """Return the learner with a penalty, not yet fitted."""
+    return IdealizedKernel(C_similar=C, C_dissimilar=RATIO * C, nu=NU, psd=psd, tol=TOL, random_state=seed)
 
 
 def xing_metric(seed: int) -> XingMetric:
@@ -58,39 +56,39 @@ def pairs_of(y: Labels, similar: Index, dissimilar: str) -> Pairs:
 
 
 def learn_for_neighbours(Z: Array, y: Labels, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
-    """Fit at the price of the least error of nearest neighbours on rows that were left out."""
+    """Fit with the penalty of the least nearest-neighbour error on rows that were left out."""
     splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     folds = [(kept, left, pairs.within(kept)) for kept, left in splitter.split(Z, y)]
 
-    def loss(price: float) -> float:
+    def loss(C: float) -> float:
         errors = [
             neighbour_error(
-                idealized(price, psd, seed).fit(Z[kept], pairs=part), Z[kept], y[kept], Z[left], y[left]
+                idealized(C, psd, seed).fit(Z[kept], pairs=part), Z[kept], y[kept], Z[left], y[left]
             )
             for kept, left, part in folds
             if len(part.similar)
         ]
         return float(np.mean(errors)) if errors else 0.0
 
-    return idealized(cheapest(loss), psd, seed).fit(Z, pairs=pairs)
+    return idealized(best_penalty(loss), psd, seed).fit(Z, pairs=pairs)
 
 
 def learn_for_clusters(Z: Array, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
-    """Fit at the price at which pairs that were left out are told apart best."""
+    """Fit with the penalty of the largest AUC on pairs that were left out."""
     folds = list(split_pairs(pairs, len(Z), RandomState(seed)))
 
-    def loss(price: float) -> float:
-        scores = [auc(idealized(price, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds]
+    def loss(C: float) -> float:
+        scores = [auc(idealized(C, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds]
         return -float(np.mean(scores))
 
-    return idealized(cheapest(loss), psd, seed).fit(Z, pairs=pairs)
+    return idealized(best_penalty(loss), psd, seed).fit(Z, pairs=pairs)
 
 
-def cheapest(loss: Loss) -> float:
-    """Return the price of the least loss, of equal ones the first in `PRICES`."""
+def best_penalty(loss: Loss) -> float:
+    """Return the penalty of the least loss, of equal ones the first in `PENALTIES`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of prices that are tried: some are too low
-        return min(PRICES, key=loss)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of penalties that are tried: some are too small
+        return min(PENALTIES, key=loss)
 
 
 def neighbour_error(metric: IdealizedKernel, Z: Array, y: Labels, Z_test: Array, y_test: Labels) -> float:
@@ -123,7 +121,7 @@ def split_pairs(pairs: Pairs, n_rows: int, stream: RandomState) -> Iterator[tupl
 
 
 def auc(metric: IdealizedKernel, Z: Array, pairs: Pairs) -> float:
-    """Return how well the distances tell similar pairs from dissimilar ones."""
+    """Return how well the distances separate similar pairs from dissimilar ones."""
     F = metric.transform(Z)
     rows = np.concatenate(pairs)
     distance = np.linalg.norm(F[rows[:, 0]] - F[rows[:, 1]], axis=1)

@@ -1,6 +1,6 @@
-"""Figure 2 of Lin & Li [LL05]: what infinite and finite ensembles make of 300 rows of 2-D threenorm.
+"""Figure 2 of Lin & Li [LL05]: decision boundaries of infinite and finite ensembles on 2-D threenorm.
 
-The paper does not say how many rounds its AdaBoost ran, nor which rows it drew: both are ours.
+The paper does not say how many rounds its AdaBoost ran, nor which rows it drew: both are our choice.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,8 @@ import numpy as np
 from mercer._typing import Array, Labels
 from mercer.baselines import AdaBoostPerceptron, AdaBoostStump
 from mercer.datasets import log_ratio, threenorm
-from mercer.papers.harness.experiment import Figure, seed_of
-from mercer.papers.ll05.tables import LOG2_C, N_TRAIN, ROUNDS, folds
+from mercer.papers.harness import Figure, seed_of
+from mercer.papers.ll05.tables1_2 import LOG2_C, N_TRAIN, ROUNDS, folds
 from mercer.svm import PerceptronSVCCV, StumpSVCCV
 
 KEY = "ll05-figure2"

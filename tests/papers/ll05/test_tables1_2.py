@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from mercer import datasets
 from mercer.papers import CATALOGUE
-from mercer.papers.ll05 import tables
+from mercer.papers.ll05 import tables1_2
 
 TABLE1, TABLE2 = CATALOGUE["ll05-table1"], CATALOGUE["ll05-table2"]
 ARTIFICIAL = ("twonorm", "twonorm-n", "threenorm", "threenorm-n", "ringnorm", "ringnorm-n")
@@ -57,14 +57,14 @@ def test_only_sets_that_do_not_come_along_are_needed():
 
 
 def test_the_grids_have_the_papers_numbers_of_problems():
-    n_folds = tables.folds(0).get_n_splits()
-    assert n_folds * len(tables.LOG2_C) == 55
-    assert n_folds * len(tables.LOG2_C_GAUSS) * len(tables.LOG2_GAMMA) == 550
+    n_folds = tables1_2.folds(0).get_n_splits()
+    assert n_folds * len(tables1_2.LOG2_C) == 55
+    assert n_folds * len(tables1_2.LOG2_C_GAUSS) * len(tables1_2.LOG2_GAMMA) == 550
 
 
 @pytest.mark.parametrize("row", ARTIFICIAL)
 def test_artificial_sets_have_300_rows_to_learn_from_and_3000_to_be_judged_on(row):
-    split = tables.draw(row, 1)
+    split = tables1_2.draw(row, 1)
     assert split.X_train.shape == (300, 20)
     assert split.X_test.shape == (3000, 20)
     assert (len(split.y_train), len(split.y_test)) == (300, 3000)
@@ -73,7 +73,7 @@ def test_artificial_sets_have_300_rows_to_learn_from_and_3000_to_be_judged_on(ro
 
 @pytest.mark.parametrize("name", ["twonorm", "threenorm", "ringnorm"])
 def test_noise_flips_a_tenth_of_the_training_labels_and_no_test_label(name):
-    noisy = tables.draw(f"{name}-n", 2)
+    noisy = tables1_2.draw(f"{name}-n", 2)
     # With the same seed, flips aside, both draws are one: the Bayes classifier's errors tell the flips.
     bayes_train = np.sign(datasets.log_ratio(name, noisy.X_train))
     bayes_test = np.sign(datasets.log_ratio(name, noisy.X_test))
@@ -85,40 +85,29 @@ def test_noise_flips_a_tenth_of_the_training_labels_and_no_test_label(name):
 
 
 def test_exactly_thirty_training_labels_are_flipped():
-    clean, noisy = tables.draw("twonorm", 3), tables.draw("twonorm-n", 3)
+    clean, noisy = tables1_2.draw("twonorm", 3), tables1_2.draw("twonorm-n", 3)
     assert_array_equal(clean.X_train, noisy.X_train)
     assert (clean.y_train != noisy.y_train).sum() == 30
 
 
-def test_real_sets_are_split_60_to_40_and_scaled_on_the_training_part(rng):
-    X, y = rng.normal(size=(50, 3)) * [1, 100, 0] + 7, rng.integers(2, size=50)
-    split = tables.split_and_scale(X, y, 0)
-    assert split.X_train.shape == (30, 3)
-    assert split.X_test.shape == (20, 3)
-    assert_allclose(split.X_train[:, :2].min(axis=0), -1)
-    assert_allclose(split.X_train[:, :2].max(axis=0), 1)
-    assert abs(split.X_test[:, :2]).max() > 1  # these rows did not choose the scale
-    assert np.ptp(split.X_train[:, 2]) == 0  # a constant feature stays constant
-
-
-def test_scaling_is_affine_and_every_row_is_used_once(rng):
-    X, y = rng.normal(size=(50, 2)), np.arange(50)  # the label tells the row
-    split = tables.split_and_scale(X, y, 0)
-    assert sorted([*split.y_train, *split.y_test]) == list(range(50))
-    lower, upper = X[split.y_train].min(axis=0), X[split.y_train].max(axis=0)
-    assert_allclose(split.X_test, 2 * (X[split.y_test] - lower) / (upper - lower) - 1)
+def test_real_sets_are_split_60_to_40_and_scaled_on_the_training_part():
+    split = tables1_2.draw("wdbc", 1)
+    assert (len(split.X_train), len(split.X_test)) == (341, 228)
+    assert_allclose(split.X_train.min(axis=0), -1)
+    assert_allclose(split.X_train.max(axis=0), 1)
+    assert abs(split.X_test).max() > 1  # these rows did not choose the scale
 
 
 def test_the_extra_set_comes_from_scikit_learn(monkeypatch):
     monkeypatch.delenv("MERCER_DATA", raising=False)
-    split = tables.draw("wdbc", 0)
+    split = tables1_2.draw("wdbc", 0)
     assert len(split.y_train) + len(split.y_test) == len(load_breast_cancer().target)
     assert len(split.y_train) == int(0.6 * 569)
 
 
 def test_repeats_differ_and_a_seed_is_a_repeat():
-    assert_array_equal(tables.draw("twonorm", 5).X_test, tables.draw("twonorm", 5).X_test)
-    assert not np.array_equal(tables.draw("twonorm", 5).X_test, tables.draw("twonorm", 6).X_test)
+    assert_array_equal(tables1_2.draw("twonorm", 5).X_test, tables1_2.draw("twonorm", 5).X_test)
+    assert not np.array_equal(tables1_2.draw("twonorm", 5).X_test, tables1_2.draw("twonorm", 6).X_test)
 
 
 class Stages:
@@ -137,17 +126,17 @@ class Stages:
 
 @pytest.mark.parametrize(("last", "expected"), [(9, [3, 7]), (7, [3, 7]), (5, [3, 5]), (1, [1, 1])])
 def test_boosting_is_judged_after_the_asked_rounds_or_after_its_last(last, expected):
-    split = tables.Split(np.zeros((1, 1)), np.zeros(1), np.zeros((100, 1)), np.zeros(100, dtype=bool))
-    assert tables.errors_after((3, 7), Stages(last), split) == pytest.approx(expected)
+    split = tables1_2.Split(np.zeros((1, 1)), np.zeros(1), np.zeros((100, 1)), np.zeros(100, dtype=bool))
+    assert tables1_2.errors_after((3, 7), Stages(last), split) == pytest.approx(expected)
 
 
 def small_split(seed, n_train=60):
-    split = tables.draw("threenorm", seed)
+    split = tables1_2.draw("threenorm", seed)
     return split._replace(X_train=split.X_train[:n_train], y_train=split.y_train[:n_train])
 
 
 def validated(model, split, seed):
-    return cross_val_score(model, split.X_train, split.y_train, cv=tables.folds(seed)).mean()
+    return cross_val_score(model, split.X_train, split.y_train, cv=tables1_2.folds(seed)).mean()
 
 
 def percent_wrong(model, split):
@@ -156,31 +145,31 @@ def percent_wrong(model, split):
 
 def test_svm_gauss_is_the_plain_search_over_both_grids(monkeypatch):
     # Thinner grids, so that the plain search is quick.
-    monkeypatch.setattr(tables, "LOG2_C_GAUSS", np.arange(-5, 16, 5))
-    monkeypatch.setattr(tables, "LOG2_GAMMA", np.arange(-15, 4, 4))
+    monkeypatch.setattr(tables1_2, "LOG2_C_GAUSS", np.arange(-5, 16, 5))
+    monkeypatch.setattr(tables1_2, "LOG2_GAMMA", np.arange(-15, 4, 4))
     split = small_split(8)
-    models = [SVC(C=2.0**c, gamma=2.0**g) for c in tables.LOG2_C_GAUSS for g in tables.LOG2_GAMMA]
+    models = [SVC(C=2.0**c, gamma=2.0**g) for c in tables1_2.LOG2_C_GAUSS for g in tables1_2.LOG2_GAMMA]
     # The first of the best is the one of the smallest C, then of the smallest γ.
     best = models[np.argmax([validated(model, split, 9) for model in models])]
-    assert tables.svm_gauss(split, 9) == pytest.approx([percent_wrong(best, split)])
+    assert tables1_2.svm_gauss(split, 9) == pytest.approx([percent_wrong(best, split)])
 
 
-@pytest.mark.parametrize(("method", "order"), [(tables.svm_stump, 1), (tables.svm_perc, 2)])
+@pytest.mark.parametrize(("method", "order"), [(tables1_2.svm_stump, 1), (tables1_2.svm_perc, 2)])
 def test_the_svms_are_libsvm_on_minus_the_distance(method, order):
     split = small_split(10)
 
     def kernel(X, Z):
         return -np.linalg.norm(X[:, None] - Z, ord=order, axis=2)
 
-    models = [SVC(C=2.0**c, kernel=kernel, tol=1e-5) for c in tables.LOG2_C]
+    models = [SVC(C=2.0**c, kernel=kernel, tol=1e-5) for c in tables1_2.LOG2_C]
     best = models[np.argmax([validated(model, split, 11) for model in models])]
     # The same but for a few of 3000 rows, which lie on the boundary to within the solvers' tolerances.
     assert method(split, 11) == pytest.approx([percent_wrong(best, split)], abs=0.1)
 
 
 def test_every_method_beats_chance_and_not_bayes(monkeypatch):
-    monkeypatch.setattr(tables, "ROUNDS", (5, 20))
-    split = tables.draw("twonorm", 12)
+    monkeypatch.setattr(tables1_2, "ROUNDS", (5, 20))
+    split = tables1_2.draw("twonorm", 12)
     bayes = 100 * np.mean(np.sign(datasets.log_ratio("twonorm", split.X_test)) != split.y_test)
     errors = [error for method in TABLE1.methods for error in method.score(split, 13)]
     assert len(errors) == 6

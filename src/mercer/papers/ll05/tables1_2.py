@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from mercer import datasets
 from mercer.baselines import AdaBoostPerceptron, AdaBoostStump
-from mercer.papers.harness.experiment import Method, Split, Table, published
+from mercer.papers.harness import Method, Split, Table, published, random_split
 from mercer.svm import PerceptronSVCCV, StumpSVCCV
 
 N_TRAIN, N_TEST, LABEL_NOISE = 300, 3000, 0.1
@@ -42,8 +41,7 @@ REAL["breast"] = "breast-w"
 def draw(row: str, seed: int) -> Split:
     """Return the training and test rows of one repeat."""
     if row in REAL:
-        dataset = datasets.load(REAL[row])
-        return split_and_scale(dataset.X, dataset.y, seed)
+        return random_split(datasets.load(REAL[row]), TRAIN_SHARE, seed).scaled(-1, 1)
     generate = ARTIFICIAL[row.removesuffix("-n")]
     noise = LABEL_NOISE if row.endswith("-n") else 0.0
     # One stream for both parts, so that no test row can be a training row.
@@ -51,13 +49,6 @@ def draw(row: str, seed: int) -> Split:
     return Split(
         *generate(N_TRAIN, label_noise=noise, random_state=stream), *generate(N_TEST, random_state=stream)
     )
-
-
-def split_and_scale(X: np.ndarray, y: np.ndarray, seed: int) -> Split:
-    """Split at random, and scale each feature to [−1, 1] on the training part."""
-    X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=TRAIN_SHARE, random_state=seed)
-    scaler = MinMaxScaler(feature_range=(-1, 1)).fit(X_train)
-    return Split(scaler.transform(X_train), y_train, scaler.transform(X_test), y_test)
 
 
 def svm_stump(split: Split, seed: int) -> Sequence[float]:
@@ -93,19 +84,14 @@ def folds(seed: int) -> StratifiedKFold:
 
 def error_of(model: Any, split: Split) -> float:
     """Fit, and return the test error in %."""
-    return percent_wrong(model.fit(split.X_train, split.y_train).predict(split.X_test), split)
+    return split.percent_wrong(model.fit(split.X_train, split.y_train).predict(split.X_test))
 
 
 def errors_after(rounds: Sequence[int], model: Any, split: Split) -> list[float]:
-    """Fit, and return the test error in % after each of these rounds, or after the last one that there is."""
+    """Fit, and return the test error in % after each of these rounds, or after the last one."""
     stages = model.fit(split.X_train, split.y_train).staged_predict(split.X_test)
-    errors = [percent_wrong(predicted, split) for predicted in stages]
+    errors = [split.percent_wrong(predicted) for predicted in stages]
     return [errors[min(count, len(errors)) - 1] for count in rounds]
-
-
-def percent_wrong(predicted: np.ndarray, split: Split) -> float:
-    """Return the share of wrong predictions of the test rows in %."""
-    return 100 * float(np.mean(predicted != split.y_test))
 
 
 def _in_words(exponents: np.ndarray) -> str:
@@ -176,7 +162,7 @@ def _table(key: str, title: str, methods: tuple[Method, ...], numbers: str) -> T
         repeats=100,
         draw=draw,
         protocol=DATA_PROTOCOL,
-        needs={row: name for row, name in REAL.items() if name != "wdbc"},  # which scikit-learn brings along
+        needs={row: name for row, name in REAL.items() if name != "wdbc"},  # which scikit-learn ships
     )
 
 
