@@ -1,6 +1,7 @@
 """What every kernel owes to scikit-learn: clone, equality, parameters, pickling, `+` and `*`."""
 
 import pickle
+from copy import copy, deepcopy
 
 import numpy as np
 import pytest
@@ -35,10 +36,43 @@ EACH = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel
 
 @EACH
 def test_clones_and_pickles_are_equal_and_give_the_same_numbers(kernel):
-    for copy in (clone(kernel), pickle.loads(pickle.dumps(kernel)), kernel.clone_with_theta(kernel.theta)):
-        assert copy == kernel
-        assert copy is not kernel
-        assert_array_equal(copy(X), kernel(X))
+    for same in (clone(kernel), pickle.loads(pickle.dumps(kernel)), kernel.clone_with_theta(kernel.theta)):
+        assert same == kernel
+        assert same is not kernel
+        assert_array_equal(same(X), kernel(X))
+
+
+def arrays_of(kernel):
+    return [value for value in kernel.get_params().values() if isinstance(value, np.ndarray)]
+
+
+@EACH
+def test_its_arrays_are_read_only_and_so_are_those_of_clones_and_copies(kernel):
+    copies = clone(kernel), copy(kernel), deepcopy(kernel), pickle.loads(pickle.dumps(kernel))
+    for same in (kernel, *copies):
+        assert not any(array.flags.writeable for array in arrays_of(same))
+        assert same == kernel
+
+
+def test_an_array_that_is_changed_later_does_not_change_the_kernel():
+    weights = np.array([1.0, 2.0])
+    kernel = Scaled(weights).set_params(base=RBF())
+    weights[0] = 7.0
+    assert_array_equal(kernel.weights, [1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        kernel.weights[0] = 7.0
+    kernel.set_params(weights=weights)
+    weights[0] = 9.0
+    assert_array_equal(kernel.weights, [7.0, 2.0])
+
+
+def test_clones_share_arrays_and_nothing_else():
+    kernel = Scaled(np.array([1.0, 2.0]), base=RBF(2.0))
+    twin = clone(kernel)
+    assert twin.weights is kernel.weights
+    assert twin.base is not kernel.base
+    twin.set_params(base__length_scale=3.0)
+    assert kernel.base.length_scale == 2.0
 
 
 @EACH

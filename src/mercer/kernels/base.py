@@ -1,9 +1,10 @@
 """What every kernel of mercer is: a scikit-learn kernel, called on whole matrices."""
 
 from abc import abstractmethod
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils.validation import check_array
 
@@ -13,15 +14,29 @@ from mercer._typing import Array
 class Kernel(sk_kernels.Kernel):
     """A symmetric function k(x, x') of two points, called on rows.
 
-    A kernel is a value: immutable, and ignorant of how it was learned. Being a scikit-learn kernel,
-    it works in every estimator that takes one, on whole matrices. A subclass gives `gram` and `diag`,
-    and an ``__init__`` that stores its arguments as they are given, so that `sklearn.base.clone` works.
-    It has no hyperparameters for a Gaussian process to tune (`theta` is empty): what there was to
-    learn has been learned.
+    A kernel is a value: ignorant of how it was learned, and its arrays are read-only copies of those that it
+    was given. Being a scikit-learn kernel, it works in every estimator that takes one, on whole matrices. A
+    subclass gives `gram` and `diag`, and an ``__init__`` that stores its arguments under their own names, so
+    that `sklearn.base.clone` works. It has no hyperparameters for a Gaussian process to tune (`theta` is
+    empty): what there was to learn has been learned.
 
-    Calling the kernel is the checked door: rows that are sparse, not finite or not two-dimensional are
-    refused there with scikit-learn's own errors. `gram` behind it trusts its arrays.
+    Calling the kernel checks its arguments: rows that are sparse, not finite or not two-dimensional are
+    refused with scikit-learn's own errors. `gram` trusts its arrays.
     """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, _read_only(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # neither pickle nor deepcopy calls __setattr__, and their arrays can be written to
+        self.__dict__.update({name: _read_only(value) for name, value in state.items()})
+
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn would copy the arrays, and object that the clone does not hold the copies themselves
+        params = self.get_params(deep=False)
+        for name, value in params.items():
+            params[name] = value if isinstance(value, np.ndarray) else clone(value, safe=False)
+        return type(self)(**params)
 
     @abstractmethod
     def gram(self, X: Array, Y: Array) -> Array:
@@ -100,12 +115,21 @@ def as_rows(X: Any, name: str = "X") -> Array:
 
 
 def _both(X: Any, Y: Any) -> tuple[Array, Array]:
-    """Check two sets of rows; what was one object stays one, so that its features are made once."""
+    """Check two sets of rows; what was one object stays one, so that its features are computed once."""
     rows = as_rows(X)
     others = rows if Y is X else as_rows(Y, "Y")
     if rows.shape[1] != others.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} columns, Y has {others.shape[1]}: they must have the same")
     return rows, others
+
+
+def _read_only(value: Any) -> Any:
+    """Return a read-only copy of an array that can be written to, and anything else as it is."""
+    if not isinstance(value, np.ndarray) or not value.flags.writeable:
+        return value
+    copy = value.copy(order="K")
+    copy.flags.writeable = False
+    return copy
 
 
 def _same(a: object, b: object) -> bool:

@@ -101,7 +101,7 @@ def restrict(X: Array, columns: tuple[int, ...] | None) -> Array:
 
 
 def is_rbf(kernel: Any) -> bool:
-    """Whether the kernel is an RBF, of one width or of one a column."""
+    """Whether the kernel is an RBF, of one width or of one per column."""
     return type(kernel) is sk_kernels.RBF
 
 

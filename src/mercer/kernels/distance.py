@@ -124,9 +124,9 @@ class Stump(DistanceKernel):
         X : array-like of shape (n, D)
             The rows, or the two corners of a box.
         n_hypotheses : int
-            How many stumps to draw: the number of features of the map.
+            The number of stumps, and so of features of the map.
         random_state : int, RandomState instance or None, default=None
-            What makes the draws repeatable.
+            Random seed.
 
         Returns
         -------
@@ -213,9 +213,9 @@ class Perceptron(DistanceKernel):
         X : array-like of shape (n, D)
             The rows, or two opposite points of a ball.
         n_hypotheses : int
-            How many perceptrons to draw: the number of features of the map.
+            The number of perceptrons, and so of features of the map.
         random_state : int, RandomState instance or None, default=None
-            What makes the draws repeatable.
+            Random seed.
 
         Returns
         -------

@@ -23,7 +23,7 @@ from mercer.kernels.base import FeatureKernel, as_rows
 class StumpEnsemble(FeatureKernel):
     """Decision stumps as features: h_t(x) = sign((x)_{d_t} − α_t) [LL05, Section IV].
 
-    Usually drawn by `Stump.sample`, which see. Costs O(n_hypotheses) a row.
+    Usually drawn by `Stump.sample`, which see. Costs O(n_hypotheses) per row.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class StumpEnsemble(FeatureKernel):
 class PerceptronEnsemble(FeatureKernel):
     """Perceptrons as features: h_t(x) = sign(θ_tᵀx − α_t) [LL05, Section V].
 
-    Usually drawn by `Perceptron.sample`, which see. Costs O(D · n_hypotheses) a row. It is a layer of
+    Usually drawn by `Perceptron.sample`, which see. Costs O(D · n_hypotheses) per row. It is a layer of
     random neurons with hard thresholds.
 
     Parameters

@@ -9,7 +9,7 @@ from mercer._typing import Array
 from mercer.kernels.base import Kernel
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms
 
-LARGEST = 700.0  # of much more, an exponential is infinite
+LARGEST = 700.0  # the exponential of much more is infinite
 
 
 @final
@@ -104,7 +104,8 @@ class Series(Kernel):
 
     def _add(self, constants: Array, weights: Array, kappa: Array, total: Array) -> None:
         check_inside(self.function, float(np.max(constants, initial=0.0)) * kappa)
-        terms = PowerSum(FUNCTIONS.index(self.function), constants, weights)
+        # read-only arrays would be another type to numba, for which it would compile once more
+        terms = PowerSum(FUNCTIONS.index(self.function), np.array(constants), weights)
         add_terms(terms, np.ascontiguousarray(kappa, dtype=np.float64), total)
 
     def _check_columns(self, X: Array) -> None:
