@@ -89,5 +89,5 @@ class Mixture(FeatureKernel):
             values[:, j] = self.offsets[t, j] - 0.5 * np.einsum("ij,ij->i", Z, Z)
         values -= values.max(axis=1, keepdims=True)
         np.exp(values, out=values)
-        values /= values.sum(axis=1, keepdims=True)
+        values /= values.sum(axis=1, keepdims=True)  # [HBW06] (4)
         return values

@@ -124,6 +124,7 @@ class ListedPairs:
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return W⁺ and W⁻."""
         gain = self._twice * self._B * self._evaluate(G)
+        # [CKS02] Fig. 1: W⁺_t over S⁺_t and W⁻_t over S⁻_t
         return float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
 
     def slope(self, G: Array, t: float) -> float:
@@ -134,9 +135,9 @@ class ListedPairs:
 
     def add(self, G: Array) -> None:
         """Add G Gᵀ to the kernel, and give every pair its new weight."""
-        self._K += self._evaluate(G)
+        self._K += self._evaluate(G)  # [CKS02] Fig. 1: K ← K + α_t K_t
         margin = self._sign * self._K
-        value, D = self._loss.evaluate(margin)
+        value, D = self._loss.evaluate(margin)  # [CKS02] Fig. 1: D_t
         D *= self._weight
         self._B = self._sign * D
         weight = self._twice * self._weight
@@ -160,7 +161,7 @@ def _weigh_all(B: Array, G: Array) -> tuple[float, float]:
             size += abs(gain)
         total += B[i, i] * k[i]
         size += abs(B[i, i] * k[i])
-    return 0.5 * (size + total), 0.5 * (size - total)
+    return 0.5 * (size + total), 0.5 * (size - total)  # [CKS02] Fig. 1: W⁺_t and W⁻_t
 
 
 @njit(cache=True, nogil=True)

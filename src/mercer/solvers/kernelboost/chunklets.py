@@ -125,8 +125,8 @@ def color_greedily(chunklets: Chunklets) -> Index:
     """Return a component for each chunklet such that chunklets that are apart have different ones.
 
     Each takes the first that is free, those with the most neighbours first. That needs at least as many
-    components as there are chunklets mutually apart, and just so many where these are complete, as classes
-    are.
+    components as there are chunklets mutually apart, and that number is enough where these are
+    complete, as classes are.
     """
     m = chunklets.n_chunklets
     neighbours: list[set[int]] = [set() for _ in range(m)]
