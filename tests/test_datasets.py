@@ -252,7 +252,7 @@ def test_openmls_names_of_the_classes_are_translated(name, theirs, openml, rng):
 def test_an_answer_of_the_wrong_form_from_openml_is_refused(openml, rng):
     openml.data = pd.DataFrame(rng.normal(size=(303, 13)))
     openml.target = pd.Series(["absent"] * 303)
-    with pytest.raises(ValueError, match=r"heart.*OpenML.*\(303, 13\) where \(270, 13\)"):
+    with pytest.raises(ValueError, match=r"heart.*OpenML.*\(303, 13\), expected \(270, 13\)"):
         load("heart")
     openml.data, openml.target = openml.data[:270], pd.Series(["absent"] * 150 + ["maybe"] * 120)
     with pytest.raises(ValueError, match=r"class counts \(150, 0\)"):

@@ -86,7 +86,7 @@ CASES = {
     "dropped columns without data": (None, "learn --drop y", "name its file"),
     "a column to drop that is not there": (GOOD, f"{LEARN} --drop z", "no column 'z'"),
     "ids that are the classes": (GOOD, f"{LEARN} --id y", "two columns"),
-    "ids that repeat": (GOOD + "1,a\n", f"{LEARN} --id x", "ids twice, '1'"),
+    "ids that repeat": (GOOD + "1,a\n", f"{LEARN} --id x", "duplicate ids, '1'"),
     "ids that are missing": (GOOD + ",a\n", f"{LEARN} --id x", "Row 6 of bad.csv has no id"),
     "unlabelled rows without a column": (
         "x,y\n1,a\n",

@@ -10,8 +10,8 @@ RandomState = int | np.random.RandomState | None
 N_FEATURES = 100
 MEAN = 0.03  # of both informative features in class +1; its negative in class −1
 DEVIATION_ALONG, DEVIATION_ACROSS = 0.01, 0.1  # along (1, 1)/√2, on which the class means lie, and across it
-DEVIATION_REST = 0.05  # of the other features, which tell nothing about the class
-AXES = np.array([[1.0, 1.0], [-1.0, 1.0]]) / np.sqrt(2)  # the directions along and across, one a row
+DEVIATION_REST = 0.05  # of the other features, which carry no information about the class
+AXES = np.array([[1.0, 1.0], [-1.0, 1.0]]) / np.sqrt(2)  # the directions along and across, one per row
 
 
 def slanted(

@@ -14,7 +14,7 @@ DEVIATION, DEVIATION_REST = 1.0, 5.0  # of the relevant feature, and of the othe
 def one_relevant(
     n_per_class: int = 50, n_irrelevant: int = 10, *, random_state: RandomState = None
 ) -> tuple[Array, Labels]:
-    """Draw the toy data of [KT03]: one feature tells the classes apart, the others are louder noise.
+    """Draw the toy data of [KT03]: one feature separates the classes, the others are louder noise.
 
     The first feature is N(3, 1) in class +1 and N(−3, 1) in class −1, the others are N(0, 25) in both. Its
     sign is the Bayes classifier, of error Φ(−3), 0.13 %. But between the classes it makes up only 38 of the
@@ -25,7 +25,7 @@ def one_relevant(
     n_per_class : int
         The number of rows of each class; class +1 comes first.
     n_irrelevant : int
-        The number of features that tell nothing about the class.
+        The number of features that carry no information about the class.
     random_state : int, RandomState or None
 
     Returns

@@ -104,7 +104,7 @@ def load(name: str) -> Dataset:
     ValueError
         If the name is unknown, or what was found does not have the known shape and class counts.
     OSError
-        If the set is nowhere to be found; the message says where to put it.
+        If the set cannot be found; the message says where to put it.
 
     Examples
     --------
@@ -163,13 +163,13 @@ def _download(name: str, openml_id: int | None) -> tuple[Any, Any]:
     remedy = f"set the environment variable {FOLDER_VARIABLE} to a folder that holds {name}.npz"
     if openml_id is None:
         raise FileNotFoundError(
-            f"The data set {name!r} is not here, and OpenML has no known copy in the papers' form: {remedy}."
+            f"The data set {name!r} was not found, and OpenML has no copy in the papers' form: {remedy}."
         )
     try:
         bunch = fetch_openml(data_id=openml_id, as_frame=True, parser="pandas")
     except (OSError, ImportError) as error:
         raise OSError(
-            f"The data set {name!r} is not here, and OpenML (data_id={openml_id}) could not be asked "
+            f"The data set {name!r} was not found, and OpenML (data_id={openml_id}) could not be reached "
             f"({error}): {remedy}, or connect to the network."
         ) from error
     return bunch.data, bunch.target
@@ -196,14 +196,14 @@ def _check_form(dataset: Dataset) -> None:
         expected.append(("the training part", dataset.y[: dataset.n_train], form.train_counts))
     shape = (sum(form.counts.values()), form.n_features)
     if dataset.X.shape != shape or dataset.y.shape != shape[:1]:
-        raise ValueError(f"{_described(dataset)} has the shape {dataset.X.shape} where {shape} is right.")
+        raise ValueError(f"{_described(dataset)} has the shape {dataset.X.shape}, expected {shape}.")
     if not np.isfinite(dataset.X).all():
         raise ValueError(f"{_described(dataset)} holds values that are not finite.")
     for part, y, counts in expected:
         found = tuple(int((y == label).sum()) for label in range(len(counts)))
         if found != counts:
             raise ValueError(
-                f"{_described(dataset)} has the class counts {found} in {part} where {counts} is right."
+                f"{_described(dataset)} has the class counts {found} in {part}, expected {counts}."
             )
 
 

@@ -1,16 +1,16 @@
-"""Tables as people have them: files read, columns turned into numbers, classes and pairs found in them."""
+"""Tables from files: columns encoded as numbers, and the classes and pairs in them."""
 
 from mercer.tables.columns import Columns, choose_columns
 from mercer.tables.embedded import breast_cancer
 from mercer.tables.encoding import make_encoder, prepare
 from mercer.tables.errors import TableError
-from mercer.tables.labels import Labels, find_labels
+from mercer.tables.labels import ClassColumn, find_labels
 from mercer.tables.pair_file import find_ids, read_pairs
 from mercer.tables.reading import read_table
 
 __all__ = [
+    "ClassColumn",
     "Columns",
-    "Labels",
     "TableError",
     "breast_cancer",
     "choose_columns",

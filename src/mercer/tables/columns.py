@@ -1,4 +1,4 @@
-"""Which columns are numbers, which are categories, and which tell nothing."""
+"""Which columns are numeric, which are categorical, and which carry no information."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mercer.tables.errors import TableError, quote
 
 LARGEST = 1e100  # squares of squares of it are still finite
-FEW_VALUES = 20  # so few different ones may be codes, whether or not they look like numbers
-MANY_VALUES = 50  # categories of a column that get columns of their own
+FEW_VALUES = 20  # up to this many distinct values may be codes, even if they look like numbers
+MANY_VALUES = 50  # the maximum number of one-hot columns per categorical column
 
 
 class Columns(NamedTuple):
@@ -28,10 +28,10 @@ class Columns(NamedTuple):
 
 
 def choose_columns(table: pd.DataFrame, leave_out: Collection[str] = ()) -> Columns:
-    """Tell numbers from categories, and drop columns that tell nothing.
+    """Find the numeric and the categorical columns, and drop those that carry no information.
 
     Numbers are columns all of whose cells are numbers. Columns with a single value, columns that count the
-    rows, and texts of which (nearly) every row has its own are dropped. No classes are looked at.
+    rows, and texts that differ in (nearly) every row are dropped. Classes are not used.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def as_numbers(column: pd.Series) -> NDArray[np.float64] | None:
 
 
 def check_size(numbers: NDArray[np.float64], name: str) -> None:
-    """Raise TableError if there are infinite numbers, or such as are good as infinite."""
+    """Raise TableError if a number is infinite, or so large that its powers are."""
     wrong = np.flatnonzero(np.abs(numbers) > LARGEST)
     if len(wrong):
         raise TableError(
@@ -87,7 +87,7 @@ def _why_useless(column: pd.Series, numbers: NDArray[np.float64] | None) -> str:
     if n_values == n_known and n_known > 2:
         return "each row has its own text, like a name or an id"
     if n_values > max(MANY_VALUES, n_known / 2):
-        return "nearly each row has its own text, like a name or an id"
+        return "nearly every row has its own text, like a name or an id"
     return ""
 
 
@@ -96,7 +96,7 @@ def _counts_rows(numbers: NDArray[np.float64]) -> bool:
 
 
 def _check_not_mixed(column: pd.Series, name: str) -> None:
-    """Refuse a column of numbers with a few words in it; codes such as 1, 2, A are categories."""
+    """Reject a column of numbers with a few words in it; codes such as 1, 2, A are categories."""
     cells = column.dropna()
     is_text = pd.to_numeric(cells, errors="coerce").isna()
     if is_text.mean() < 0.5 and cells[~is_text].nunique() > FEW_VALUES:

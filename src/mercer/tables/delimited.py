@@ -1,4 +1,4 @@
-"""CSV and its relatives, read strictly: a line with a cell too many or too few is an error, not a guess."""
+"""CSV and other delimited text, read strictly: a line with too many or too few cells is an error."""
 
 import codecs
 import csv
@@ -68,7 +68,7 @@ def _delimiter(path: Path, encoding: str) -> str:
     with path.open(encoding=encoding, newline="") as file:
         lines = [line for _, line in zip(range(SAMPLE_LINES), file, strict=False)]
     widths = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
-    # a line that is wrong shall not change the delimiter: agreement counts, then the number of cells
+    # one wrong line must not change the delimiter: agreement counts, then the number of cells
     agreeing = {mark: found.count(found[0]) if found[0] > 1 else 0 for mark, found in widths.items() if found}
     if not agreeing:
         raise TableError(f"{path} is empty: it should have a line of column names and a line for each row.")
@@ -101,7 +101,7 @@ def _check_lines(
             elif len(row) != len(names):
                 raise TableError(
                     f"Line {reader.line_num} of {path} has {len(row)} cells, the first line has "
-                    f"{len(names)}: mend it (cells that contain {_spoken(delimiter)} need quotation marks)."
+                    f"{len(names)}: correct it (cells with {_spoken(delimiter)} inside need quotation marks)."
                 )
             else:
                 n_rows += 1

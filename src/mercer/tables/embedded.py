@@ -1,4 +1,4 @@
-"""The table that is there without a file: for a first look, and for ``make demo``."""
+"""The table that needs no file: for a first look, and for ``make demo``."""
 
 import pandas as pd
 from sklearn.datasets import load_breast_cancer

@@ -1,4 +1,4 @@
-"""From columns to numbers, as a transformer that goes into the saved pipeline."""
+"""Columns encoded as numbers, by a transformer that becomes part of the saved pipeline."""
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,10 @@ COPIES = 4  # of the table as numbers: whole, scaled, one fold, and what a candi
 
 
 def make_encoder(columns: Columns) -> ColumnTransformer:
-    """Return a transformer from a prepared table to numbers, not fitted yet.
+    """Return a transformer from a prepared table to numbers, not yet fitted.
 
-    Numbers stay as they are, with the median where one is missing. A category becomes a column of zeros and
-    ones; so does "missing", where cells are empty. Of more than fifty categories the rare ones share a
-    column. It is to be fitted to rows alone: it never sees classes.
+    Missing numbers are replaced by the median. Categories are one-hot encoded, with a category of its own for
+    empty cells; of more than fifty the rare ones share a column. Classes are not used.
     """
     one_hot = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MANY_VALUES, sparse_output=False
@@ -38,7 +37,7 @@ def columns_of(encoder: ColumnTransformer) -> Columns:
 
 
 def prepare(table: pd.DataFrame, columns: Columns, source: object) -> pd.DataFrame:
-    """Return the columns that are used, numbers as floats and categories as texts, or say what is wrong.
+    """Return the columns that are used, numbers as floats and categories as texts, or raise TableError.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ def prepare(table: pd.DataFrame, columns: Columns, source: object) -> pd.DataFra
     columns : Columns
         What the columns should be.
     source : object
-        Where the table comes from, for sentences.
+        Where the table comes from, for error messages.
     """
     missing = [name for name in columns.used if name not in table.columns]
     if missing:
@@ -64,13 +63,13 @@ def prepare(table: pd.DataFrame, columns: Columns, source: object) -> pd.DataFra
 
 
 def check_no_others(table: pd.DataFrame, columns: Columns, others: set[str], source: object) -> None:
-    """Raise TableError for columns that the model has never heard of."""
+    """Raise TableError for columns that the model does not know."""
     unknown = [name for name in table.columns if name not in {*columns.used, *columns.dropped, *others}]
     if unknown:
         one = len(unknown) == 1
         raise TableError(
             f"{source} has {'a column' if one else 'columns'} that the model does not know, {listed(unknown)}"
-            f": take {'it' if one else 'them'} out, or rename {'it' if one else 'them'} as in training."
+            f": drop {'it' if one else 'them'}, or rename {'it' if one else 'them'} as in training."
         )
 
 

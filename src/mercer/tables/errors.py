@@ -1,9 +1,9 @@
-"""What is wrong with a table, in one sentence that says what to do."""
+"""Error messages about a table: one sentence that says what to do."""
 
 from collections.abc import Iterable
 
-MOST_NAMES = 5  # that a sentence lists
-MOST_CHARACTERS = 60  # of a name or a cell in a sentence
+MOST_NAMES = 5  # listed in a message
+MOST_CHARACTERS = 60  # of a name or a cell in a message
 
 
 class TableError(ValueError):
@@ -11,7 +11,7 @@ class TableError(ValueError):
 
 
 def quote(text: object) -> str:
-    """Return a name or a cell in quotes, cut if it is long, without characters that a terminal obeys."""
+    """Return a name or a cell in quotes, cut if it is long, without control characters."""
     shown = repr(str(text))
     return shown if len(shown) <= MOST_CHARACTERS else f"{shown[:MOST_CHARACTERS]}…'"
 

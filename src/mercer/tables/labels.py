@@ -1,4 +1,4 @@
-"""The classes in the column of a table, and what a column of classes must be."""
+"""The classes in the column of a table, and what makes a column one of classes."""
 
 from typing import Any, NamedTuple
 
@@ -6,29 +6,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mercer._typing import Flags
 from mercer.tables.columns import as_numbers
 from mercer.tables.errors import TableError, listed, quote
 
-FEWEST_ROWS = 2  # of a class: one to learn from, one to be judged on
+FEWEST_ROWS = 2  # of a class: one to learn from, one to test on
 MANY_CLASSES = 20
 
 
-class Labels(NamedTuple):
+class ClassColumn(NamedTuple):
     """The classes of the rows that have one."""
 
     y: NDArray[Any]  # texts, or whole numbers
-    known: NDArray[np.bool_]  # for each row of the table
+    known: Flags  # for each row of the table
 
 
-def find_labels(column: pd.Series, name: str) -> Labels:
-    """Return the classes in a column, or say why they are none.
+def find_labels(column: pd.Series, name: str) -> ClassColumn:
+    """Return the classes in a column, or raise TableError if it holds none.
 
     Parameters
     ----------
     column : Series
         Texts or numbers; empty cells are rows without a class.
     name : str
-        The name of the column, for sentences.
+        The name of the column, for error messages.
     """
     known = column.notna().to_numpy()
     if not known.any():
@@ -41,7 +42,7 @@ def find_labels(column: pd.Series, name: str) -> Labels:
     else:
         y = numbers.astype(np.int64)
     _check_classes(y, name, is_text=numbers is None)
-    return Labels(y, known)
+    return ClassColumn(y, known)
 
 
 def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
@@ -49,7 +50,7 @@ def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
     rare = classes[counts < FEWEST_ROWS]
     if len(classes) == 1:
         raise TableError(
-            f"Column {quote(name)} holds one class, {quote(classes[0])}: there must be rows of two or more."
+            f"Column {quote(name)} holds only one class, {quote(classes[0])}: at least two are needed."
         )
     if not is_text and len(rare) and len(classes) > MANY_CLASSES:
         raise _quantity(name)
@@ -61,7 +62,7 @@ def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
     if len(rare):
         raise TableError(
             f"Too few rows of some classes in column {quote(name)}, one each of {listed(rare)}: add rows, "
-            "correct the class, or empty the cell (the row is then used without a class)."
+            "correct the class, or empty the cell (the row is then unlabelled)."
         )
 
 

@@ -30,8 +30,8 @@ def read_pairs(path: str | os.PathLike[str], n_rows: int, ids: "pd.Series | None
     table = read_table(path)
     if len(table.columns) not in (2, 3):
         raise TableError(
-            f"{path} has {len(table.columns)} columns: it should have two with rows, and a third with 1 or 0 "
-            "if not all pairs are similar."
+            f"{path} has {len(table.columns)} columns: it should have two of row numbers or ids, and a third "
+            "with 1 or 0 if not all pairs are similar."
         )
     rows = np.column_stack(
         [_row_numbers(table.iloc[:, k], path, n_rows, ids) for k in (0, 1)],
@@ -44,7 +44,7 @@ def read_pairs(path: str | os.PathLike[str], n_rows: int, ids: "pd.Series | None
 
 
 def find_ids(table: pd.DataFrame, name: str, path: object) -> pd.Series:
-    """Return the column of ids, as texts, having checked that they are."""
+    """Return the column of ids as texts, having checked that they are unique."""
     check_column(table, name, "the ids", path)
     ids = table[name]
     if ids.isna().any():
@@ -52,12 +52,14 @@ def find_ids(table: pd.DataFrame, name: str, path: object) -> pd.Series:
     texts = ids.map(_id_text)
     twice = texts[texts.duplicated()].unique()
     if len(twice):
-        raise TableError(f"Column {quote(name)} of {path} has ids twice, {listed(twice)}: ids must differ.")
+        raise TableError(
+            f"Column {quote(name)} of {path} has duplicate ids, {listed(twice)}: ids must be unique."
+        )
     return texts
 
 
 def find_row(text: str, n_rows: int, ids: "pd.Series | None") -> int:
-    """Return the number of the row that a user means: by its id if there are ids, by its number if not."""
+    """Return the number of a row, given its id if there are ids, or else its number."""
     if ids is not None:
         found = np.flatnonzero(ids.to_numpy() == text)
         if not len(found):

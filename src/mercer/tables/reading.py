@@ -1,4 +1,4 @@
-"""Read a table: CSV and its relatives, or Parquet, told apart by what is in the file."""
+"""Read a table: CSV or other delimited text, or Parquet, recognised by the content of the file."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from mercer.tables.delimited import read_delimited
 from mercer.tables.errors import TableError, listed, quote
 
 PARQUET = b"PAR1"
-OTHERS = {  # files that people try, by their first bytes
+OTHERS = {  # other file types, by their first bytes
     b"PK\x03\x04": "an Excel or ZIP file: save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save the sheet as CSV",
     b"\x1f\x8b": "compressed: unpack it",
@@ -23,7 +23,7 @@ MOST_NAME_CHARACTERS = 500_000  # of all column names together; model files keep
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return a table whose columns are texts, or numbers where the file itself knows numbers.
+    """Return a table whose columns are texts, or numbers where the file stores numbers.
 
     Empty cells and the usual spellings of "missing" (NA, null, ?, …) are NaN.
 
@@ -36,7 +36,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     TableError
-        If it is no such file, in a sentence that says what to do.
+        If it is not such a file; the message says what to do.
     """
     path = Path(path)
     head = _first_bytes(path)
@@ -68,11 +68,11 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _check_names(names: list[str], path: Path) -> None:
-    """Refuse a header with which columns cannot be told apart, or with too many of them."""
+    """Reject a header with duplicate names, or with too many columns."""
     if len(names) > MOST_COLUMNS or sum(map(len, names)) > MOST_NAME_CHARACTERS:
         raise TableError(
-            f"{path} has {len(names)} columns, mercer takes {MOST_COLUMNS} with names that are not too long: "
-            "leave out those that do not matter, or make fewer of them (by PCA, say)."
+            f"{path} has {len(names)} columns; at most {MOST_COLUMNS} are supported, with names of at most "
+            f"{MOST_NAME_CHARACTERS} characters in all: drop some, or reduce them (by PCA, for instance)."
         )
     twice = [name for name, count in pd.Series(names).value_counts().items() if count > 1]
     if twice:
