@@ -47,7 +47,7 @@ def test_on_a_terminal_the_table_changes_in_its_place():
 
 def drawn(candidate, reference="RBF-SVM"):
     console = Console(file=io.StringIO(), width=120)
-    result = SearchResult(candidate.measure.metric, (candidate,), (candidate.name,), reference)
+    result = SearchResult(candidate.measure.metric, (candidate,), (candidate.name,), reference=reference)
     console.print(leaderboard_table(result))
     return console.file.getvalue()
 

@@ -88,7 +88,7 @@ def test_parameters_that_cannot_be_are_refused(options, error, message):
 
 def test_rows_and_labels_that_cannot_be_are_refused(rng):
     X, y = MOONS
-    with pytest.raises(ValueError, match="y holds one: 1"):
+    with pytest.raises(ValueError, match="y holds one class: 1"):
         search_among().fit(X, np.ones(80, dtype=int))
     with pytest.raises(ValueError, match="unlabelled has 3 features, X has 2"):
         search_among().fit(X, y, unlabelled=rng.normal(size=(5, 3)))

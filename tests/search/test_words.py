@@ -5,7 +5,15 @@ import pytest
 
 from mercer.search.label_task import ERROR
 from mercer.search.pair_task import AUC
-from mercer.search.result import CandidateResult, Difference, Measure, SearchResult, rank_candidates
+from mercer.search.result import (
+    BEST,
+    ONE_STANDARD_ERROR,
+    CandidateResult,
+    Difference,
+    Measure,
+    SearchResult,
+    rank_candidates,
+)
 from mercer.search.selection_rule import Rule, choose
 from mercer.search.words import (
     compare_with_reference,
@@ -25,7 +33,8 @@ def scored(name, value, folds=5, metric=ERROR, difference=()):
 
 def result_of(*candidates, winner="a", listed=("b", "a"), reference=None):
     metric = candidates[0].measure.metric
-    return SearchResult(metric, rank_candidates(candidates), listed, reference, winner)
+    rule = ONE_STANDARD_ERROR if metric is ERROR else BEST
+    return SearchResult(metric, rank_candidates(candidates), listed, rule, reference, winner)
 
 
 def test_a_winner_that_ranks_first_needs_no_words():

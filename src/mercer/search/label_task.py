@@ -18,7 +18,7 @@ from mercer._typing import Array, Index
 from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
 from mercer.search.race import Outcome, Race
-from mercer.search.result import Difference, Measure, Metric
+from mercer.search.result import ONE_STANDARD_ERROR, Difference, Measure, Metric
 from mercer.search.selection_rule import Rule, choose, find_nearby
 from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
 from mercer.svm import KernelSVC
@@ -27,6 +27,7 @@ ERROR = Metric(
     key="error",
     name="error",
     meaning="the cross-validated share of samples that are predicted wrong",
+    expectation="Expected error on new samples: {measure}",
     percent=True,
     greater_is_better=False,
 )
@@ -197,6 +198,7 @@ class LabelRace(Race):
     """A race that is scored by the classes of held-out samples."""
 
     metric = ERROR
+    rule_name = ONE_STANDARD_ERROR
 
     def __init__(self, candidates: list[Candidate], n_rows: int, seed: int) -> None:
         super().__init__(candidates, REFERENCE)

@@ -27,6 +27,8 @@ AUC = Metric(
     key="auc",
     name="AUC",
     meaning="how often a similar pair is nearer than a dissimilar one (1 is best, 0.5 is chance)",
+    expectation="Of a similar and a dissimilar pair of new samples, the similar one is nearer in {share} of "
+    "cases (AUC {value:.3f})",
     percent=False,
     greater_is_better=True,
 )

@@ -8,6 +8,7 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.search.candidates import Candidate
 from mercer.search.result import (
+    BEST,
     DROPPED,
     FAILED,
     FINISHED,
@@ -48,6 +49,7 @@ class Race(ABC):
     """What is known of each setting so far. How settings are scored is left to those that inherit."""
 
     metric: ClassVar[Metric]
+    rule_name: ClassVar[str] = BEST
 
     def __init__(self, candidates: list[Candidate], reference: str) -> None:
         self.candidates = candidates
@@ -170,6 +172,7 @@ class Race(ABC):
             self.metric,
             rank_candidates([self._candidate_result(i, winner) for i in range(len(names))]),
             names,
+            self.rule_name,
             None if self.reference is None else names[self.reference],
             stopped=stopped,
         )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = float("nan")
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
+PLAIN_FIELDS = ("rule", "reference", "winner", "settings", "n_fitted", "stopped")  # of a result, as in JSON
+ONE_STANDARD_ERROR, BEST = "one standard error", "best"  # how a candidate is selected
 
 
 class Metric(NamedTuple):
@@ -21,6 +23,7 @@ class Metric(NamedTuple):
     key: str  # "error", "auc": its name in tables and files
     name: str  # as people write it
     meaning: str  # in half a sentence
+    expectation: str  # a sentence with {measure}, {share} and {value}, of the winner on new samples
     percent: bool  # whether it is a share, shown in percent
     greater_is_better: bool
 
@@ -66,7 +69,7 @@ class CandidateResult(NamedTuple):
 
     name: str
     settings: dict[str, Any]  # the best of those tried; of the winner, those that were fitted
-    measure: Measure  # corrected for the choice among its own settings
+    measure: Measure
     difference: Difference = Difference()
     fit_seconds: float = UNKNOWN  # per fold
     predict_seconds: float = UNKNOWN
@@ -85,6 +88,8 @@ class SearchResult(NamedTuple):
         The best first.
     listed : tuple of str
         All candidates in the order of preference: of those that are equally good, the first is selected.
+    rule : str
+        How the winner is selected: "best", or "one standard error", the first listed within one of the best.
     reference : str or None
         The candidate that the others are compared with, if it took part.
     winner : str or None
@@ -102,6 +107,7 @@ class SearchResult(NamedTuple):
     metric: Metric
     candidates: tuple[CandidateResult, ...]
     listed: tuple[str, ...]
+    rule: str = BEST
     reference: str | None = None
     winner: str | None = None
     settings: dict[str, Any] = {}  # noqa: RUF012  # a value: nobody writes to it
@@ -141,7 +147,10 @@ class SearchResult(NamedTuple):
             tuple(_candidate(one, metric) for one in document["candidates"]),
             tuple(document["listed"]),
             measure=None if measure is None else _measure(measure, metric),
-            **{name: document[name] for name in ("reference", "winner", "settings", "n_fitted", "stopped")},
+            **{
+                name: document[name]
+                for name in ("rule", "reference", "winner", "settings", "n_fitted", "stopped")
+            },
         )
 
 

@@ -244,7 +244,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"a search needs samples of two or more classes, but y holds one: {classes[0]}")
+            raise ValueError(
+                f"a search needs samples of two or more classes, but y holds one class: {classes[0]}"
+            )
         return LabelTask(X, y, _check_unlabelled(unlabelled, X))
 
     def _report(self, context: CallbackContext, race: Race) -> bool:

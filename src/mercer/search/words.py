@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.description import count
-from mercer.search.result import CandidateResult, Difference, Measure, Metric, SearchResult
+from mercer.search.result import BEST, Difference, Measure, Metric, SearchResult
 
 REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
@@ -81,13 +81,10 @@ def expected_on_new_samples(result: SearchResult) -> str:
     measure = result.measure
     if measure is None or not measure.is_known:
         return ""
-    corrected = "corrected for the selection among candidates"
-    if measure.metric.greater_is_better:
-        return (
-            "Of a similar and a dissimilar pair of new samples, the similar one is nearer in "
-            f"{percent(measure.value)} of cases (AUC {measure.value:.3f}), {corrected}."
-        )
-    return f"Expected {measure.metric.name} on new samples: {describe_measure(measure)}, {corrected}."
+    said = measure.metric.expectation.format(
+        measure=describe_measure(measure), share=percent(measure.value), value=measure.value
+    )
+    return f"{said}, corrected for the selection among candidates."
 
 
 def compare_with_reference(result: SearchResult) -> str:
@@ -114,8 +111,8 @@ def compare_with_reference(result: SearchResult) -> str:
 
 def describe_rule(result: SearchResult) -> str:
     """Say how the winner is selected."""
-    if result.metric.greater_is_better:
-        return f"The candidate with the {best_of(result.metric)} on the pairs of all candidates is selected."
+    if result.rule == BEST:
+        return f"The candidate with the {best_of(result.metric)} is selected, on what all were scored on."
     return (
         "Of the candidates within one standard error of the best, the first in the list is selected (the "
         "one-standard-error rule); a setting is judged together with its neighbours in the grid. The list: "
@@ -131,8 +128,8 @@ def explain_selection(result: SearchResult) -> str:
     although = f"{winner} was selected although {first.name} has the {best_of(result.metric)}"
     if 2 * first.measure.n_folds < max(one.measure.n_folds for one in result.candidates):
         return f"{although}: {first.name} was scored on too few folds to be selected."
-    if result.metric.greater_is_better:
-        return f"{although}: on the pairs that both were scored on, {winner} is no worse."
+    if result.rule == BEST:
+        return f"{although}: on what both were scored on, {winner} is no worse."
     if result.listed.index(winner) > result.listed.index(first.name):
         return (
             f"{although}: with the settings that were chosen, {first.name} is more than one standard error "
@@ -144,11 +141,7 @@ def explain_selection(result: SearchResult) -> str:
 def _others_compared(result: SearchResult) -> bool:
     """Return whether another candidate was scored on half of the folds, as it must be to be selected."""
     most = max(one.measure.n_folds for one in result.candidates)
-    return any(_n_folds(one) * 2 >= most > 0 for one in result.candidates if one.name != result.winner)
-
-
-def _n_folds(one: CandidateResult) -> int:
-    return one.measure.n_folds
+    return any(2 * one.measure.n_folds >= most > 0 for one in result.candidates if one.name != result.winner)
 
 
 def _scale(metric: Metric) -> tuple[float, int, str]:

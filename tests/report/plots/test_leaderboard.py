@@ -58,7 +58,7 @@ def test_a_leaderboard_of_pairs_shows_the_auc():
 
 @pytest.mark.parametrize(("percent", "text"), [(True, "20 %"), (False, "0.2")])
 def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_and_unit(percent, text):
-    metric = Metric("r2", "R²", "the explained share of the variance", percent, greater_is_better=True)
+    metric = Metric("r2", "R²", "explained variance", "R² {measure}", percent, greater_is_better=True)
     ax = plot_leaderboard(result_of({"boosted": (0.2, 0.05)}, metric))
     assert "R²" in ax.get_xlabel()
     ax.figure.canvas.draw()

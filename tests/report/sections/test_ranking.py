@@ -61,7 +61,7 @@ def test_candidates_that_were_not_measured_stand_in_the_table_with_their_note(tm
 
 def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direction(tmp_path, iris):
     """The page asks the result's metric, not for an error or an AUC."""
-    metric = Metric("r2", "R²", "the explained share of the variance", percent=True, greater_is_better=True)
+    metric = Metric("r2", "R²", "explained variance", "R² {measure}", percent=True, greater_is_better=True)
     values = {"linear": (0.9, 0.01), "plain": (0.7, 0.02)}
     result = result_of(values, metric, reference="plain", winner="linear")
     first, second = result.candidates
@@ -72,7 +72,7 @@ def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direc
     assert found.heads("All candidates")[:3] == ["candidate", "R²", "against plain"]
     rows = [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in found.rows("All candidates")]
     assert [row[1:3] for row in rows] == [["90.0 ± 1.0 %", "+20.0 [+10.0, +30.0]"], ["70.0 ± 2.0 %", ""]]
-    assert "R²: the explained share of the variance." in found.text
+    assert "R²: explained variance." in found.text
     assert "above zero, the candidate is better" in found.text
     assert "highest R² first" in found.html
 
