@@ -2,9 +2,9 @@
 A boosted kernel makes learning easy
 ====================================
 
-*For an online, or a very simple, classifier on a kernel.* `BoostedKernel` adds up rank-one kernels, each
-fitted to the pairs of rows that those before it have wrong, until the sign of the kernel says which rows are
-alike. Then one pass of a Perceptron is enough. [CKS02]
+*For an online or very simple kernel classifier.* `BoostedKernel` is a sum of rank-one kernels, each fitted to
+the pairs of samples that the previous ones get wrong, until the sign of the kernel says which samples belong
+to the same class. Then one pass of a Perceptron is enough. [CKS02]
 """
 
 from matplotlib import pyplot as plt
@@ -20,19 +20,19 @@ from mercer.report import plot_gram
 # %%
 # Learn
 # -----
-# Handwritten digits of 8 × 8 pixels. The base kernel is a Gaussian one whose width is the mean distance of
-# two rows; one kernel is learned for all ten classes.
+# Handwritten digits of 8 × 8 pixels. The base kernel is Gaussian, with the mean distance of two samples as
+# its width; one kernel is learned for all ten classes.
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 plain = RBF((2 * X_train.var(axis=0).sum()) ** 0.5)
 learner = BoostedKernel(plain, n_rounds=30).fit(X_train, y_train)
-print(f"mean loss of the pairs: {learner.losses_[0]:.3f} at first, {learner.losses_[-1]:.3f} in the end")
+print(f"mean loss of the pairs: {learner.losses_[0]:.3f} initially, {learner.losses_[-1]:.3f} finally")
 
 # %%
 # Compare
 # -------
-# Each kernel with two classifiers, on rows that nobody has seen.
+# Each kernel with two classifiers, on held-out samples.
 
 kernels = {"plain": plain, "learned": learner.kernel_}
 for name, kernel in kernels.items():
@@ -42,12 +42,12 @@ for name, kernel in kernels.items():
     print(f"{name:8} kernel: Perceptron, one epoch {errors[0]:5.2f} % errors; SVM {errors[1]:5.2f} %")
 
 # %%
-# The Perceptron errs on less than a third as many rows as before. The SVM does not gain: it is better with
-# the plain kernel. If you are going to fit an SVM to labels anyway, tune an RBF-SVM.
+# The Perceptron makes less than a third of the errors it made before. The SVM does not gain: it is better
+# with the plain kernel. If you are going to fit an SVM to labels anyway, tune an RBF-SVM.
 #
 # Plot
 # ----
-# The Gram matrices of the test rows, sorted by class.
+# The Gram matrices of the test samples, sorted by class.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):

@@ -1,10 +1,10 @@
 """
-An idealized kernel mends distances
-===================================
+An idealized kernel improves distances
+======================================
 
-*For nearest neighbours, k-means, retrieval: whatever uses distances as they are.* `IdealizedKernel` learns a
-linear map after which rows of one class are no farther apart than before, and rows of different classes are.
-Features that tell nothing about the classes shrink. [KT03]
+*For nearest neighbours, k-means, retrieval: methods that use distances directly.* `IdealizedKernel` learns a
+linear map that moves samples of different classes apart, and samples of the same class no farther apart than
+they were. Irrelevant features shrink. [KT03]
 """
 
 from matplotlib import pyplot as plt
@@ -28,7 +28,7 @@ from mercer.report import plot_embedding
 # %%
 # Data
 # ----
-# The toy problem of the paper, where ten of eleven features are noise, and two real sets.
+# The toy problem of the paper, where ten of eleven features are noise, and two real data sets.
 
 sets = {
     "one relevant feature": one_relevant(100, random_state=0),
@@ -40,7 +40,7 @@ sets = {
 # Compare
 # -------
 # A nearest-neighbour classifier without and with the learned map, and a tuned RBF-SVM; each is fitted to one
-# half of the rows and judged on the other, six times over.
+# half of the samples and tested on the other, six times.
 
 nearest, learner = KNeighborsClassifier(1), IdealizedKernel(max_rank=20, tol=1e-4)
 grid = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": [0.001, 0.01, 0.1]}
@@ -56,13 +56,13 @@ for name, (X, y) in sets.items():
     print(f"{name:21}" + "   ".join(f"{e:{len(m)}.1f}" for e, m in zip(errors, models, strict=True)))
 
 # %%
-# The learned map helps the nearest neighbour on each of them. A tuned SVM is as good or better everywhere: if
-# classes are all you want, take that. But it has no map for other tools to use.
+# The learned map helps the nearest-neighbour classifier on each of them. A tuned SVM is as good or better
+# everywhere: if you only need classes, use that. But it has no map for other tools to use.
 #
 # Plot
 # ----
-# Principal components of held-out rows of the toy problem, before and after. Along the relevant feature the
-# classes come apart.
+# Principal components of held-out samples of the toy problem, before and after learning. Along the relevant
+# feature the classes separate.
 
 X, y = sets["one relevant feature"]
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)

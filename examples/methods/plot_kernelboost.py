@@ -1,10 +1,11 @@
 """
-KernelBoost finds the clumps
-============================
+KernelBoost finds the clusters
+==============================
 
-*For few labels and many rows, where classes are clumps.* `KernelBoost` fits mixtures of Gaussians to all
-rows, under the constraint that rows of one class share a component; its kernel asks them whether two rows
-come from one clump. Where a class has several clumps, ``dissolve=True`` lets it fall apart. [HBW06]
+*For few labels and many unlabelled samples, where the classes form clusters.* `KernelBoost` fits mixtures of
+Gaussians to all samples, under the constraint that samples of one class share a component; its kernel says
+whether two samples come from the same cluster. If a class has several clusters, ``dissolve=True`` lets it
+fall apart into them. [HBW06]
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from mercer.report import plot_gaussians
 # %%
 # Data
 # ----
-# Two classes, each of a bar and a hook. Of 500 rows, 20 have a label; 2000 others are for testing.
+# Two classes, each of a bar and a hook. Of 500 samples, 20 have a label; 2000 others are for testing.
 
 N_LABELLED, N_DRAWS = 20, 5
 X_test, y_test = hooked(2000, random_state=N_DRAWS)
@@ -28,8 +29,8 @@ X_test, y_test = hooked(2000, random_state=N_DRAWS)
 # %%
 # Learn, and compare
 # ------------------
-# Three kernels, and a Gaussian SVM whose C and γ are chosen by cross-validation of the labels. The mixtures
-# have four components if classes may dissolve, and else two, as many as there are classes.
+# Three kernels, and an RBF-SVM whose C and γ are chosen by cross-validation on the labelled samples. The
+# mixtures have four components if classes may dissolve, otherwise two, one per class.
 
 
 def fit_all(X, y, unlabelled):
@@ -40,7 +41,7 @@ def fit_all(X, y, unlabelled):
             X, y, unlabelled=unlabelled
         ),
         "KernelBoost, dissolve": KernelSVC(dissolving, C=300.0).fit(X, y, unlabelled=unlabelled),
-        "… without unlabelled rows": KernelSVC(dissolving, C=300.0).fit(X, y),
+        "… without unlabelled": KernelSVC(dissolving, C=300.0).fit(X, y),
         "RBF-SVM, tuned": GridSearchCV(SVC(), grid).fit(X, y),
     }
 
@@ -54,13 +55,13 @@ for name, mean in zip(draws[0], np.mean(errors, axis=0), strict=True):
     print(f"{name:26} {mean:5.1f} % errors, mean of {N_DRAWS} draws")
 
 # %%
-# The unlabelled rows show where the clumps are, and 20 labels are enough to name them. Without these rows, or
-# with one Gaussian for a whole class, the Gaussian SVM is far better.
+# The unlabelled samples show where the clusters are, and 20 labels are enough to assign them to classes.
+# Without these samples, or with one Gaussian for a whole class, the RBF-SVM is far better.
 #
 # Plot
 # ----
-# The first draw: labelled rows, all others, and two standard deviations of the Gaussians that weigh most;
-# beside it what the two classifiers make of the plane.
+# The first draw: labelled and unlabelled samples, and two standard deviations of the Gaussians with the
+# largest weights; beside it the decision boundaries of the two classifiers.
 
 X, y = hooked(500, random_state=0)
 few, models = slice(N_LABELLED), draws[0]
@@ -77,7 +78,7 @@ for name, colour in (("KernelBoost, dissolve", "#0072b2"), ("RBF-SVM, tuned", "#
     axes[1].plot([], [], color=colour, lw=2, label=name)
 for label, marker in ((-1, "o"), (1, "s")):
     axes[1].scatter(*X[few][y[few] == label].T, s=24, c="black", marker=marker, lw=0)
-axes[1].set(title="the borders between the classes", xlabel="first feature")
+axes[1].set(title="decision boundaries", xlabel="first feature")
 axes[1].tick_params(labelbottom=False)
 axes[1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False)
 plt.show()

@@ -2,9 +2,9 @@
 A perceptron SVM has one parameter
 ==================================
 
-*For a thousand rows or so, and no wish to tune.* A Gaussian SVM asks for C and for a width γ, which depend on
-each other: a search takes a grid. The perceptron kernel, minus the distance of two rows, stands for an
-ensemble of all perceptrons and has no width. Only C is left. [LL05]
+*For about a thousand samples, and no wish to tune.* An RBF-SVM has two hyperparameters, C and the width γ,
+which depend on each other: tuning takes a grid search. The perceptron kernel, the negative distance of two
+samples, corresponds to an ensemble of all perceptrons and has no width. Only C is left. [LL05]
 """
 
 import time
@@ -23,8 +23,8 @@ from mercer.datasets import ringnorm, twonorm
 # %%
 # Data
 # ----
-# One real set, and two problems of Breiman, 20 features each: two normal distributions side by side, and one
-# inside of the other. 300 rows to learn from.
+# One real data set, and two problems of Breiman with 20 features: two normal distributions side by side, and
+# one inside the other. 300 training samples each.
 
 sets = {
     "breast cancer": load_breast_cancer(return_X_y=True),
@@ -35,8 +35,8 @@ sets = {
 # %%
 # Fit
 # ---
-# Both with the grids of the paper, and with five folds: 55 fits for the perceptron kernel, 550 for the
-# Gaussian one.
+# Both with the grids of the paper and five-fold cross-validation: 55 fits for the perceptron kernel, 550 for
+# the Gaussian one.
 
 Cs, gammas = [2.0**k for k in range(-5, 16, 2)], [2.0**k for k in range(-15, 4, 2)]
 gauss = GridSearchCV(SVC(), {"C": Cs, "gamma": gammas})
@@ -53,14 +53,14 @@ for name, (X, y) in sets.items():
         found[name, kernel] = model[-1]
 
 # %%
-# The errors are as good as equal; what differs is the time. A single draw does not tell more. In the hundred
-# runs of the paper the two differ little on real data, and on ringnorm, where both classes are balls around
-# nearly the same point, Gauss is clearly better (:doc:`/choosing`). If you have a tuned Gaussian SVM already,
-# there is nothing to gain.
+# The errors are about equal; what differs is the time. A single draw does not say more. In the hundred runs
+# of the paper the two differ little on real data, and on ringnorm, where both classes are balls around nearly
+# the same point, Gauss is clearly better (:doc:`/choosing`). If you have already tuned an RBF-SVM, there is
+# nothing to gain.
 #
 # Plot
 # ----
-# What the two searches see on the breast cancer data: a line, and a landscape with a ridge in it.
+# The cross-validated errors on the breast cancer data: along a line, and over a grid with a ridge in it.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 perceptron, gauss = found["breast cancer", "perceptron"], found["breast cancer", "Gauss"]

@@ -1,10 +1,10 @@
 """
-A superkernel tells which features count
-========================================
+A superkernel finds the relevant features
+=========================================
 
-*For many kernels, and no idea which of them count.* A kernel for each feature and each of four widths, a
-thousand kernels in all, of which forty look at something that has to do with the classes. `Superkernel`
-weighs them in one convex problem. [OSW02]
+*For many kernels, and no idea which of them are relevant.* One kernel for each feature and each of four
+widths, a thousand in total, forty of them on features that are related to the classes. `Superkernel` finds
+their weights in one convex problem. [OSW02]
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from mercer.superkernels import Alignment, Risk, Widths
 # %%
 # Generate data
 # -------------
-# 250 features. Ten of them count: four in waves, three squared, and three as they are.
+# 250 features. Ten are relevant: four through a sine, three through their square, and three linearly.
 
 N_RELEVANT, N_FEATURES = 10, 250
 rng = np.random.default_rng(0)
@@ -37,9 +37,8 @@ X_test, y_test = draw(500)
 # %%
 # Learn
 # -----
-# For the risk of an SVM no weight comes out zero, because noise can separate 1000 rows of so many features,
-# and the risk is content with that. ``Alignment()`` asks for a kernel that is like the ideal one, and is
-# stricter.
+# The risk of an SVM sets no weight to zero, and it overfits: with this many features, noise can separate 1000
+# samples. ``Alignment()`` asks for a kernel that resembles the ideal one, and is stricter.
 
 superkernel = Widths((), feature_widths=(0.5, 1.0, 2.0, 4.0))
 learners = {
@@ -49,7 +48,8 @@ learners = {
 # %%
 # Compare
 # -------
-# An SVM with each kernel, its C chosen by three folds; the rival is an RBF-SVM of which γ is chosen as well.
+# An SVM with each kernel, its C chosen by three-fold cross-validation; the alternative is an RBF-SVM with C
+# and γ chosen in the same way.
 
 for quality, learner in learners.items():
     machine = GridSearchCV(SVC(kernel="precomputed"), {"C": [0.01, 0.1, 1.0, 10.0]}, cv=3)
@@ -62,14 +62,14 @@ rival = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
 print(f"RBF-SVM, tuned      {100 * (1 - rival.score(X_test, y_test)):5.1f} % errors")
 
 # %%
-# These data are made for the method: with all features in one Gaussian kernel, the noise drowns the rest. On
-# the six data sets of :doc:`/results`, with few features of which most count, a tuned RBF-SVM is as good as a
+# These data suit the method: with all features in one Gaussian kernel, the noise dominates. On the six data
+# sets of :doc:`/results`, with few features, most of them relevant, a tuned RBF-SVM is as good as a
 # superkernel.
 #
 # Plot
 # ----
-# A weight says little by itself, because wide kernels are nearly constant: what counts is how much of the
-# spread of the rows, in the feature space of the learned kernel, the terms of a feature make.
+# A weight alone says little, because wide kernels are nearly constant: what matters is the share of the total
+# variance of the samples, in the feature space of the learned kernel, that is due to the terms of a feature.
 
 
 def spread_of(kernel, x):
@@ -92,8 +92,8 @@ for ax, (quality, learner) in zip(axes, learners.items(), strict=True):
     share = 100 * shares(learner, X[:300])
     heaviest = np.argsort(-share)[:N_RELEVANT]
     print(
-        f"{quality}: the relevant features make {share[relevant].sum():.0f} % of the kernel, and are "
-        f"{np.sum(heaviest < N_RELEVANT)} of the ten heaviest"
+        f"{quality}: the relevant features make up {share[relevant].sum():.0f} % of the kernel; they are "
+        f"{np.sum(heaviest < N_RELEVANT)} of the ten with the largest shares"
     )
     for chosen, colour, name in ((relevant, "#d55e00", "relevant"), (~relevant, "#9a9a9a", "noise")):
         ax.vlines(features[chosen], 0, share[chosen], color=colour, lw=1.5, label=name)

@@ -2,9 +2,9 @@
 Clusters that people agree with
 ===============================
 
-*For k-means or spectral clustering that finds groups, but not those that were meant.* Some pairs of rows, of
-which someone has said whether they belong together, are enough to learn distances by which the groups come
-out right, for rows of which nothing was said as well.
+*For k-means or spectral clustering that finds groups, but not the intended ones.* A number of pairs that
+someone has judged as similar or dissimilar are enough to learn distances by which the groups come out right,
+also for samples that are in no pair.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ from mercer.report import plot_embedding
 # %%
 # Data
 # ----
-# One half of the rows has as many judged pairs as there are rows; the other half is clustered. That nobody
-# has said anything about those rows makes the comparison a fair one.
+# One half of the samples has as many judged pairs as there are samples; the other half, which is in no pair,
+# is clustered. So the comparison is fair.
 
 
 def draw(X, y, seed):
@@ -38,9 +38,9 @@ def draw(X, y, seed):
 # %%
 # Learn, and compare
 # ------------------
-# k-means on the rows as they are, and on the features that the learners make of them; and spectral clustering
-# with the kernel of KernelBoost as its affinities. RCA, a classical metric, looks at similar pairs alone. The
-# accuracy is the share of pairs of rows that are rightly put together, or apart; means of five draws.
+# k-means on the standardised features and on those that the learners compute, and spectral clustering with
+# the kernel of KernelBoost as affinity. RCA, a classical metric, uses similar pairs only. The accuracy is the
+# share of pairs of samples that are correctly put together or apart (the Rand index); means of five draws.
 
 
 def cluster(X, pairs, X_new, n_clusters):
@@ -70,17 +70,16 @@ for name, load in sets.items():
     print(f"{name:16}" + "   ".join(f"{mean:{len(m)}.1f}" for mean, m in zip(means, methods, strict=True)))
 
 # %%
-# On iris RCA is the best, and it takes no dissimilar pairs. On the breast cancer data it is worse than
-# nothing, since similar rows alone do not say what tells the two groups apart. The learners are better than
-# the plain distance on all three.
+# On iris RCA is the best, and it needs no dissimilar pairs. On the breast cancer data it is worse than the
+# plain distance, since similar pairs alone do not say what separates the two groups. The learners are better
+# than the plain distance on all three.
 #
 # Plot
 # ----
-# The last draw, in the first two principal components of the rows: how they are, and the groups that were
-# found.
+# The last draw, in the first two principal components: the true classes, and the clusters that were found.
 
 names = np.array(["malignant", "benign"])[y_new]
-panels = {"as they are": names}
+panels = {"true classes": names}
 for method in ("plain", "KernelBoost"):
     group = (
         found[method] if np.mean(found[method] == y_new) > 0.5 else 1 - found[method]

@@ -1,9 +1,9 @@
 """
-Few labels, and many rows without
-=================================
+Few labels, many unlabelled samples
+===================================
 
 *For data that are cheap and labels that are not.* Three labels for each of ten digits, and up to a thousand
-images without one. `KernelBoost` learns a kernel from all of them; the SVM that follows sees only the labels.
+unlabelled images. `KernelBoost` learns a kernel from all of them; the SVM then uses only the labelled ones.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from mercer import KernelBoost, KernelSVC
 # %%
 # Data
 # ----
-# KernelBoost fits Gaussians, for which 64 pixels are too many: 15 principal components.
+# KernelBoost fits Gaussians, for which 64 features are too many: 15 principal components.
 
 N_LABELS, N_TEST, SIZES = 3, 700, (30, 100, 300, 1000)
 images, digit = load_digits(return_X_y=True)
@@ -37,9 +37,9 @@ def draw(seed):
 # %%
 # Learn, and compare
 # ------------------
-# Two rivals. An RBF-SVM knows the labels alone, and has C and γ chosen by cross-validation. `LabelSpreading`
-# of scikit-learn passes labels on to the ten nearest neighbours, and so sees the unlabelled rows as well; −1
-# is its word for no label, in mercer those rows are an argument.
+# Two alternatives. An RBF-SVM uses the labelled samples only, with C and γ chosen by cross-validation.
+# scikit-learn's `LabelSpreading` passes labels on to the ten nearest neighbours, and so uses the unlabelled
+# samples as well; there −1 stands for no label, in mercer unlabelled samples are an argument of their own.
 
 
 def kernelboost(X, y, unlabelled):
@@ -63,24 +63,24 @@ for seed in range(len(errors)):
     for i, fit in enumerate(methods.values()):
         for j, size in enumerate(SIZES):
             errors[seed, i, j] = 100 * (1 - fit(X, y, unlabelled[:size]).score(X_test, y_test))
-print("errors in %     " + "".join(f"{size:6}" for size in SIZES) + "  unlabelled rows")
+print("errors in %     " + "".join(f"{size:6}" for size in SIZES) + "  unlabelled samples")
 for name, row in zip(methods, errors.mean(axis=0), strict=True):
     print(f"{name:16}" + "".join(f"{error:6.1f}" for error in row))
 
 # %%
 # Plot
 # ----
-# With few unlabelled rows there is no gain, and Gaussians of 15 dimensions fare worse than the RBF-SVM. With
-# a thousand of them KernelBoost errs on little more than half as many rows. `LabelSpreading` is about as
-# good: in the twenty draws of :doc:`/results` KernelBoost is a point and a half ahead, if the number of
-# neighbours is a good one, and eight points if it is not. It has no kernel to offer, though, for other tools.
+# With few unlabelled samples there is no gain, and Gaussians of 15 dimensions do worse than the RBF-SVM. With
+# a thousand of them KernelBoost makes little more than half as many errors. `LabelSpreading` is about as
+# good: in the twenty draws of :doc:`/results` KernelBoost is a point and a half ahead if the number of
+# neighbours is well chosen, and eight points if it is not. But it has no kernel that other tools could use.
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 colours = ("#0072b2", "#e69f00", "#009e73")
 for i, (name, marker) in enumerate(zip(methods, "osD", strict=True)):
     mean, spread = errors[:, i].mean(axis=0), errors[:, i].std(axis=0, ddof=1) / len(errors) ** 0.5
     ax.errorbar(SIZES, mean, spread, color=colours[i], marker=marker, capsize=3, label=name)
-ax.set(xscale="log", xlabel="unlabelled rows", ylabel="test error in %", ylim=(0, None))
+ax.set(xscale="log", xlabel="unlabelled samples", ylabel="test error in %", ylim=(0, None))
 ax.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)

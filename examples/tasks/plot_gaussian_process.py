@@ -2,9 +2,9 @@
 A Gaussian process on a learned kernel
 ======================================
 
-*For probabilities, and for knowing where a classifier does not know.* A learned kernel is a scikit-learn
-kernel: it goes into a Gaussian process as it is, alone or in sums and products with others. All that is left
-for the marginal likelihood to find is its amplitude.
+*For probabilities, and for knowing where a classifier is uncertain.* A learned kernel is a scikit-learn
+kernel: it can be used in a Gaussian process directly, alone or in sums and products with others. Only its
+amplitude is left to be found by maximising the marginal likelihood.
 """
 
 import numpy as np
@@ -22,10 +22,10 @@ from mercer.datasets import hooked, threenorm
 # %%
 # Few labels
 # ----------
-# 20 labels, and 480 rows without, from which `KernelBoost` learns where the clumps are. The rival is an RBF
-# kernel of which the marginal likelihood finds width and amplitude. The log loss says how probable the right
-# classes were said to be: it is large where a classifier is sure, and wrong. Means of five draws, with 2000
-# new rows each.
+# 20 labelled and 480 unlabelled samples, from which `KernelBoost` learns where the clusters are. The
+# alternative is an RBF kernel with width and amplitude found by maximum marginal likelihood. The log loss
+# measures the predicted probabilities of the true classes: it is large if a classifier is confident, and
+# wrong. Means of five draws, with 2000 test samples each.
 
 
 def judge(kernel, X, y, X_test, y_test):
@@ -56,9 +56,9 @@ show("two hooks, 20 labels", scores)
 # %%
 # Labels alone
 # ------------
-# Without unlabelled rows a learned kernel knows no more than the process itself does. A boosted kernel, from
-# 150 labels, brings better probabilities and no fewer errors on one data set, and on the other, of normal
-# distributions, the RBF kernel is better in both.
+# Without unlabelled samples a learned kernel has no more information than the process itself. A boosted
+# kernel, from 150 labels, gives better probabilities but no fewer errors on one data set; on the other, of
+# normal distributions, the RBF kernel is better in both.
 
 sets = {"breast cancer": load_breast_cancer(return_X_y=True), "threenorm": threenorm(1500, random_state=0)}
 for title, (rows, classes) in sets.items():
@@ -75,8 +75,8 @@ for title, (rows, classes) in sets.items():
 # %%
 # Plot
 # ----
-# The last draw of the hooks: the probability of one class over the plane, the 20 labelled rows, and all
-# others.
+# The last draw of the hooks: the probability of one class over the plane, and the labelled and unlabelled
+# samples.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharex=True, sharey=True)
 plane = np.stack(np.meshgrid(np.linspace(-4.5, 4.5, 160), np.linspace(-2.5, 2.5, 100)), axis=-1)
@@ -88,5 +88,5 @@ for ax, (name, process) in zip(axes, processes.items(), strict=True):
         ax.scatter(*X[:20][y[:20] == label].T, s=34, c="black", ec="white", marker=marker)
     ax.set(title=name, xlabel="first feature")
 axes[0].set_ylabel("second feature")
-figure.colorbar(mesh, ax=axes, label="probability of the squares")
+figure.colorbar(mesh, ax=axes, label="probability of the class of squares")
 plt.show()

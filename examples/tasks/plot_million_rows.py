@@ -1,9 +1,10 @@
 """
-A million rows
-==============
+A million samples
+=================
 
-*For more rows than a kernel machine usually takes.* A stump SVM needs no Gram matrix, so that its time grows
-about as the number of rows does; with ``max_bins=256`` it keeps a byte for each cell of the table. [LL05]
+*For more samples than a kernel machine can usually handle.* A stump SVM needs no Gram matrix, so its training
+time grows about linearly with the number of samples; with ``max_bins=256`` it stores one byte per value.
+[LL05]
 """
 
 import time
@@ -20,9 +21,9 @@ from mercer.datasets import threenorm
 # %%
 # Data
 # ----
-# Hastie's ten features, whose squares add up to the class; in training a tenth of the labels is turned
-# around. Such data suit an additive model. Threenorm, with 20 features, does not: there the features act
-# together.
+# Hastie's ten features, where the sum of their squares decides the class; a tenth of the training labels is
+# flipped. Such data suit an additive model. Threenorm, with 20 features, does not: there the features
+# interact.
 
 
 def draw_hastie(n_rows, seed, turn=0.0):
@@ -34,8 +35,9 @@ def draw_hastie(n_rows, seed, turn=0.0):
 # %%
 # Fit
 # ---
-# The rivals are scikit-learn's gradient boosting, as it comes, and `SVC` with a Gaussian kernel, each as far
-# as it goes in a few seconds. Nobody is tuned. First fits compile the solver, and are not measured.
+# The alternatives are scikit-learn's gradient boosting and `SVC` with a Gaussian kernel, both with their
+# defaults, each with as many samples as it can handle in a few seconds. Nothing is tuned. The first fits
+# compile the solver, and are not measured.
 
 
 def measure(model, train, test):
@@ -58,12 +60,13 @@ for name, (model, most_rows) in models.items():
         if n_rows <= most_rows:
             found[name, n_rows] = measure(model, draw_hastie(n_rows, seed=0, turn=0.1), test)
             seconds, error = found[name, n_rows]
-            print(f"{name:18} {n_rows:9,} rows: {seconds:6.2f} s of CPU time, {error:5.2f} % errors")
+            print(f"{name:18} {n_rows:9,} samples: {seconds:6.2f} s of CPU time, {error:5.2f} % errors")
 
 # %%
-# Up to 10 000 rows the Gaussian SVM is as good or better, but its time grows faster than the square of the
-# rows. With many rows the stump SVM is the fastest, and errs least: an additive model is what these data
-# need. Where they need another, more rows bring it to its own limit, and gradient boosting is better:
+# Up to 10 000 samples the RBF-SVM is as good or better, but its time grows faster than the square of their
+# number. With many samples the stump SVM is the fastest and has the lowest error: these data are additive. On
+# data that are not, more samples do not help beyond the limit of an additive model, and gradient boosting is
+# better:
 
 train, test = threenorm(100_000, random_state=0), threenorm(5000, random_state=1)
 for name in ("StumpSVC", "gradient boosting"):
@@ -79,10 +82,10 @@ for name, colour, marker in zip(models, ("#0072b2", "#e69f00", "#009e73"), "osD"
     sizes = [n_rows for kind, n_rows in found if kind == name]
     for ax, values in zip(axes, zip(*(found[name, n_rows] for n_rows in sizes), strict=True), strict=True):
         ax.plot(sizes, values, color=colour, marker=marker, label=name)
-axes[0].set(xscale="log", yscale="log", ylabel="CPU seconds of a fit")
+axes[0].set(xscale="log", yscale="log", ylabel="CPU seconds per fit")
 axes[1].set(xscale="log", ylabel="test error in %", ylim=(0, None))
 for ax in axes:
-    ax.set_xlabel("training rows")
+    ax.set_xlabel("training samples")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].legend(frameon=False)
 plt.show()

@@ -3,8 +3,8 @@ From pairs alone
 ================
 
 *For judgements such as "these two belong together, those two do not", and no classes.* All learners take such
-pairs instead of labels. `KernelSearchCV` then ranks them by how well they tell pairs apart that were held
-back.
+pairs instead of labels. `KernelSearchCV` then ranks them by how well they separate similar from dissimilar
+held-out pairs.
 """
 
 import numpy as np
@@ -23,15 +23,15 @@ from mercer.report import plot_pair_distances
 # %%
 # Judgements
 # ----------
-# 300 pairs of biopsies, drawn at random. Someone has said of each whether the two are of a kind; which kind,
-# nobody has said. The other half of the biopsies is for testing, with all their pairs.
+# 300 random pairs of biopsies. For each pair it is known whether the two are of the same class, but not of
+# which one. The other half of the biopsies is for testing, with all their pairs.
 
 X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 drawn = np.random.default_rng(0).permutation(np.column_stack(np.triu_indices(len(X), k=1)))[:300]
 alike = y[drawn[:, 0]] == y[drawn[:, 1]]
 pairs = Pairs(similar=drawn[alike], dissimilar=drawn[~alike])
-print(f"{len(pairs.similar)} similar and {len(pairs.dissimilar)} dissimilar pairs of {len(X)} rows")
+print(f"{len(pairs.similar)} similar and {len(pairs.dissimilar)} dissimilar pairs of {len(X)} samples")
 
 # %%
 # Search
@@ -39,17 +39,17 @@ print(f"{len(pairs.similar)} similar and {len(pairs.dissimilar)} dissimilar pair
 # The area under the ROC curve (AUC) is the probability that a similar pair is nearer than a dissimilar one.
 
 search = KernelSearchCV(random_state=0).fit(X, pairs=pairs)
-print(f"{search.best_name_}: an AUC of {search.auc_:.3f} is to be expected")
+print(f"{search.best_name_}: expected AUC {search.auc_:.3f}")
 search.leaderboard_[["auc", "std_error", "difference", "low", "high"]].round(3)
 
 # %%
-# "plain" is the distance of standardised rows. Gaussian kernels of several widths, which is what the
-# superkernel has, all grow as that distance falls: whatever their weights, they order pairs as it does.
+# "plain" is the distance of standardised samples. Gaussian kernels of several widths, which the superkernel
+# combines, all increase as that distance decreases: whatever their weights, they rank pairs as it does.
 #
 # Compare
 # -------
-# On pairs of new rows: with the plain distance, and with a logistic regression that sees the differences of
-# each pair and is told which are alike.
+# On pairs of new samples: against the plain distance, and against a logistic regression on the absolute
+# differences of each pair, trained to predict whether the pair is similar.
 
 test = Pairs.from_labels(y_test)
 tested = np.vstack([test.similar, test.dissimilar])
@@ -71,8 +71,8 @@ print(f"logistic regression  {pair_auc(rival.decision_function(differences(X_tes
 # %%
 # Plot
 # ----
-# Distances of the new pairs. The plain distance mixes both kinds; by the learned one, most similar pairs are
-# next to each other.
+# Distances of the new pairs. With the plain distance both kinds overlap; with the learned one, most similar
+# pairs are close to each other.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, (title, kernel) in zip(axes, (("plain", plain), ("learned", search.best_kernel_)), strict=True):

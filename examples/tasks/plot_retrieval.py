@@ -2,9 +2,9 @@
 Retrieval: more like this one
 =============================
 
-*For a database to be ordered by how much its items are like a query.* The kernel is learned from some
-labelled images and, for `KernelBoost`, from all others without their labels. Three of the ten digits have no
-label at all: what is learned from the others should help to find them, too.
+*For ranking the items of a database by their similarity to a query.* The kernel is learned from some labelled
+images and, for `KernelBoost`, from all others without their labels. Three of the ten digits have no labels at
+all: what is learned from the others should help to find them, too.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ queries = rng.permutation(database)[:300]
 # %%
 # Learn
 # -----
-# Beside the two learners stand the plain distance, the decision values of a tuned RBF-SVM for the seven
-# digits, and RCA, a classical metric.
+# The two learners are compared with the plain distance, with the decision values of a tuned RBF-SVM for the
+# seven digits, and with RCA, a classical metric.
 
 X_known, y_known = X[labelled], digit[labelled]
 grid = {"C": [1.0, 10.0, 100.0], "gamma": [2.0**k / X.var(axis=0).sum() for k in range(-2, 4)]}
@@ -54,9 +54,9 @@ features = {
 # %%
 # Compare
 # -------
-# A query orders the database, itself left out, by distance. The area under its ROC curve is the probability
-# that an image of the same digit comes before one of another digit. Someone who looks at the first ten alone
-# asks how many of those are right.
+# Each query ranks the database, except the query itself, by distance. The area under its ROC curve is the
+# probability that an image of the same digit is ranked before one of another digit. If only the first ten
+# results are looked at, what matters is how many of those are correct.
 
 relevant = digit[queries][:, None] == digit[database]
 itself = queries[:, None] == database
@@ -73,10 +73,10 @@ for kind, some in kinds.items():
         print(f"  {name:16} area {area:.3f}, {share:6.1%} of the first ten")
 
 # %%
-# For the first ten, the plain distance is as good as any: near images are alike. The difference is in how
-# many of *all* images of a digit are found. There KernelBoost is far ahead, and it is so for digits without
-# labels, too, of which it has seen the clumps (it was told that there are ten). The SVM's values and RCA look
-# at what matters to the seven digits that they know, and lose the others.
+# For the first ten, the plain distance is as good as any: nearby images are similar. The difference is in how
+# many of *all* images of a digit are found. There KernelBoost is far ahead, even for digits without labels,
+# whose clusters it has seen (it was told that there are ten). The SVM's decision values and RCA keep what
+# matters for the seven digits with labels, and lose the others.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 colours = ("#8a8a8a", "#cc79a7", "#e69f00", "#009e73", "#0072b2")
@@ -85,7 +85,9 @@ for ax, (kind, some) in zip(axes, kinds.items(), strict=True):
         ax.plot(
             *(100 * axis for axis in retrieval_roc(values[some], relevant[some])), color=colour, label=name
         )
-    ax.set(title=f"queries: {kind}", xlabel="other digits that come along, in %", xlim=(0, 60), ylim=(0, 101))
+    ax.set(
+        title=f"queries: {kind}", xlabel="images of other digits returned, in %", xlim=(0, 60), ylim=(0, 101)
+    )
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("images of the digit found, in %")
 axes[1].legend(frameon=False, loc="lower right")
