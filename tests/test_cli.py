@@ -117,7 +117,7 @@ def test_a_figure_is_drawn_into_the_file(mercer):
         ),
         (["toy-table", "--json", "--markdown"], "Choose one of --json and --markdown."),
         (["toy-table", "--all"], "Name tables and figures or give --all, not both."),
-        (["toy-table", "--output", "no/x.md"], "There is no folder no to write x.md into."),
+        (["toy-table", "--output", "/no/x.md"], "There is no folder /no for x.md: create it first."),
     ],
 )
 def test_a_wrong_request_gets_one_sentence(mercer, arguments, sentence):

@@ -212,10 +212,10 @@ def test_a_failure_of_mercer_itself_is_told_from_a_wrong_request(mercer, monkeyp
 
 
 def test_a_full_disk_is_said_in_a_sentence(mercer, monkeypatch, models):
-    def fail(path, text):
+    def fail(path, content):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("mercer.commands.predict.write_text", fail)
+    monkeypatch.setattr("mercer.commands.predict.replace_file", fail)
     result = mercer("predict", models / "out.mercer", "data.csv", "-o", "p.csv")
     assert (result.exit_code, result.stderr) == (
         2,

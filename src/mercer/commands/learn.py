@@ -3,8 +3,6 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,18 +87,19 @@ def learn(
     check_outputs([model, report], [data, unlabelled, pairs])
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
         raise WrongRequestError("--report needs more packages: pip install 'mercer[app]'.")
-    with _nothing_written():
+    try:
         task = read_task(request)
         say(*data_sentences(facts(task)), file=sys.stderr)
         learned = run(task, options)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted before there was a result: nothing was written.", err=True)
+        raise
     if model is not None:
         save(learned.model, model, about=learned.about)
     if report is not None:
         _write_report(report, task, learned)
-    files = {
-        "model": None if model is None else str(model),
-        "report": None if report is None else str(report),
-    }
+    outputs = {"model": model, "report": report}
+    files = {name: None if path is None else str(path) for name, path in outputs.items()}
     _print(learned.about, files, as_json=as_json)
     if learned.search.stopped_ == "interrupt":
         raise typer.Exit(INTERRUPTED)
@@ -109,16 +108,6 @@ def learn(
 def names(text: str) -> tuple[str, ...]:
     """Return what a user lists with commas."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
-@contextmanager
-def _nothing_written() -> Iterator[None]:
-    """Say after Ctrl-C that nothing was written."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("Interrupted before there was a result: nothing was written.", err=True)
-        raise
 
 
 def run(task: Task, options: Options) -> Learned:

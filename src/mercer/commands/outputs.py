@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work, written whole or not at all."""
+"""Files that commands write, checked before the work."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mercer.commands.errors import WrongRequestError
-from mercer.files import is_stream, replace_file
+from mercer.files import is_stream
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -40,8 +40,3 @@ def _check_output(path: Path) -> None:
         raise WrongRequestError(
             f"Folder {folder} is not writable ({error.strerror}): name another one."
         ) from error
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file aside, then give it its name; write to pipes and devices as they are."""
-    replace_file(path, text.encode("utf-8"))

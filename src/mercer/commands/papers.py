@@ -9,6 +9,8 @@ import typer
 
 from mercer import papers as library
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
+from mercer.commands.learn import names
+from mercer.commands.outputs import check_outputs
 from mercer.papers.harness.experiment import Figure
 from mercer.papers.harness.printer import Printer
 from mercer.papers.harness.reproduce import reproduce
@@ -53,12 +55,10 @@ def papers(
         raise WrongRequestError("Choose one of --json and --markdown.")
     if everything and keys:
         raise WrongRequestError("Name tables and figures or give --all, not both.")
-    _check_output(output)
+    check_outputs([output], [])
     wanted = list(library.CATALOGUE) if everything else keys or []
     try:
-        chosen = choose(
-            library.CATALOGUE, wanted, data=_names(data), methods=_names(methods), repeats=repeats
-        )
+        chosen = choose(library.CATALOGUE, wanted, data=names(data), methods=names(methods), repeats=repeats)
     except UnknownNameError as error:
         raise WrongRequestError(str(error)) from error
     is_one_figure = len(chosen) == 1 and isinstance(chosen[0], Figure)
@@ -86,13 +86,6 @@ def papers(
         raise typer.Exit(FAILED)
 
 
-def _check_output(output: Path | None) -> None:
-    if output is not None and not output.absolute().parent.is_dir():
-        raise WrongRequestError(f"There is no folder {output.parent} to write {output.name} into.")
-    if output is not None and output.is_dir():
-        raise WrongRequestError(f"{output} is a folder: name a file to write to.")
-
-
 def _make_folder(store: Path) -> None:
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -100,7 +93,3 @@ def _make_folder(store: Path) -> None:
         raise WrongRequestError(
             f"Results cannot be stored in {store} ({error.strerror}): name another folder with --store."
         ) from error
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

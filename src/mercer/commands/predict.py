@@ -10,8 +10,9 @@ import typer
 
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.model import Model, id_heading, load_model, read_rows
-from mercer.commands.outputs import check_outputs, write_text
+from mercer.commands.outputs import check_outputs
 from mercer.commands.search_run import as_json as to_json
+from mercer.files import replace_file
 
 ROLES = ("row", "prediction", "decision")  # what the other columns are called
 EXAMPLES = """For example:
@@ -48,7 +49,7 @@ def predict(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        write_text(output, text)
+        replace_file(output, text.encode("utf-8"))
         typer.echo(f"{len(found)} predictions were written to {output}.", err=True)
 
 

@@ -1,6 +1,7 @@
 """The command ``mercer show``: what is in a model file."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +37,9 @@ def show(
     found = describe_file(model)
     if as_json:
         with blaming_the_notes(model):  # nested too deep, for one
-            text = json.dumps(to_json(_document(found)), indent=2, allow_nan=False)
+            document = asdict(found)
+            document = {"class": document.pop("class_name"), **document}
+            text = json.dumps(to_json(document), indent=2, allow_nan=False)
         typer.echo(text)
         return
     with blaming_the_notes(model):
@@ -62,16 +65,6 @@ def _what_was_learned(found: Description) -> list[str | Table]:
 
 def _what_was_saved(found: Description) -> list[str | Table]:
     return [_pairs("setting", found.settings), *([_pairs("about", found.about)] if found.about else [])]
-
-
-def _document(found: Description) -> dict[str, Any]:
-    return {
-        "class": found.class_name,
-        "saved": found.saved,
-        "versions": found.versions,
-        "settings": found.settings,
-        "about": found.about,
-    }
 
 
 def _pairs(title: str, values: dict[str, Any]) -> Table:

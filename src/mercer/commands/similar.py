@@ -46,7 +46,9 @@ def similar(
 ) -> None:
     """Find the rows of a table that are nearest to one of them, by the distance of the learned kernel."""
     loaded = load_model(model)
-    table, rows = read_rows(loaded if ids is None else _knowing(loaded, ids), data)
+    if ids is not None:  # a column that the model shall not mind
+        loaded = loaded._replace(about={**loaded.about, "id": ids})
+    table, rows = read_rows(loaded, data)
     if ids is None:
         named = _remembered_ids(loaded, table)
         start = _find_start(query, len(table), named)
@@ -72,11 +74,6 @@ def neighbours(model: Model, table: pd.DataFrame, rows: pd.DataFrame, start: int
     if target in table.columns:
         found["class"] = table[target].iloc[nearest].to_numpy()
     return found
-
-
-def _knowing(model: Model, ids: str) -> Model:
-    """Return a model that does not mind a column of ids."""
-    return model._replace(about={**model.about, "id": ids})
 
 
 def _remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
