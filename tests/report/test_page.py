@@ -24,6 +24,7 @@ from mercer import (
     Superkernel,
 )
 from mercer.report import page, write_report
+from mercer.report.plots.additive_model import check_feature_names
 from report.html_page import report, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -179,7 +180,7 @@ def test_names_come_from_the_search_and_must_be_as_many_as_features(tmp_path, ir
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(iris[0], columns=["a", "b", "c", "d"])
     search = search_for({"stump": StumpSVC()}, frame, iris[1])
-    assert page._check_names(search, 4, None) == ["a", "b", "c", "d"]
+    assert check_feature_names(search, 4, None) == ["a", "b", "c", "d"]
     with pytest.raises(ValueError, match="1 feature names for 4"):
         report(tmp_path, search, *iris, feature_names=["a"])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
@@ -93,7 +93,8 @@ def measure(kernel: Any, data: HeldOut) -> Figures:
     K, ideal = np.asarray(kernel(data.X)), ideal_kernel(data.y)
     nearest = nearest_rows(kernel, data.X, data.X_learned, count_neighbours(data))
     alike = data.y_learned[nearest] == data.y[:, None]
-    return Figures(alignment(K, ideal), alignment(_centred(K), _centred(ideal)), float(alike.mean()))
+    centred = (KernelCenterer().fit_transform(matrix) for matrix in (K, ideal))
+    return Figures(alignment(K, ideal), alignment(*centred), float(alike.mean()))
 
 
 def count_neighbours(data: HeldOut) -> int:
@@ -111,8 +112,3 @@ def nearest_rows(kernel: Any, X: Array, others: Array, n: int) -> Index:
     D = np.asarray(kernel.diag(others))[None, :] - 2.0 * np.asarray(kernel(X, others))
     nearest: Index = np.argsort(D, axis=1, kind="stable")[:, :n]
     return nearest
-
-
-def _centred(K: Array) -> Array:
-    means = K.mean(axis=0)
-    return K - means[:, None] - means[None, :] + K.mean()

@@ -17,6 +17,7 @@ from mercer.kernels.description import describe_kernel
 from mercer.pairs import Pairs
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut, hold_out
+from mercer.report.plots.additive_model import check_feature_names
 from mercer.report.sections import SECTIONS, Makers, show_ranking, summarize, winning_kernel
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
@@ -92,7 +93,7 @@ def write_report(
     subject = Subject(
         search,
         task,
-        _check_names(search, task.X.shape[1], feature_names),
+        check_feature_names(search, task.X.shape[1], feature_names),
         held_out,
         seed,
         _check_row_names(len(task.X), row_names),
@@ -122,14 +123,6 @@ def _check_task(X: Any, y: Any, pairs: Any, unlabelled: Any) -> LabelTask | Pair
     if len(label) != len(rows):
         raise ValueError(f"X has {len(rows)} samples, but y has {len(label)}")
     return LabelTask(rows, label, more)
-
-
-def _check_names(search: Any, n_features: int, names: Sequence[str] | None) -> list[str]:
-    if names is None:
-        names = getattr(search, "feature_names_in_", [f"x{d}" for d in range(n_features)])
-    if len(names) != n_features:
-        raise ValueError(f"There are {len(names)} feature names for {n_features} features.")
-    return [str(name) for name in names]
 
 
 def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int | str]:

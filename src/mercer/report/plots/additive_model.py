@@ -11,6 +11,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.svm import StumpSVC, StumpSVCCV
 from mercer.svm.additive import ShapeFunction
 
 LINEAR_SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
@@ -47,24 +48,17 @@ class AdditiveModel(NamedTuple):
         return rows
 
 
-def read_model(
-    model: Any, kinds: tuple[type, ...], problem: int | None, names: Sequence[str] | None
-) -> AdditiveModel:
-    """Take a fitted model of one of these kinds, or a pipeline that ends in one, apart."""
+def read_model(model: Any, problem: int | None, names: Sequence[str] | None) -> AdditiveModel:
+    """Take a fitted stump SVM, or a pipeline that ends in one, apart."""
     steps: list[Any] = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *scalers, svm = steps
-    if not isinstance(svm, kinds):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"{type(svm).__name__} has no shape functions: give a fitted {wanted}.")
+    if not isinstance(svm, StumpSVC | StumpSVCCV):
+        raise TypeError(f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC or StumpSVCCV.")
     check_is_fitted(svm)
     k = _check_problem(svm, problem)
-    shapes = _shapes_of(svm, k)
-    names = _check_names(model, len(shapes), names)
+    shapes = svm.shape_functions_ if len(svm.classes_) == 2 else svm.shape_functions_[k]
+    names = check_feature_names(model, len(shapes), names)
     return AdditiveModel(_unscale(shapes, scalers), names, _problems(svm)[k])
-
-
-def _shapes_of(svm: Any, problem: int) -> list[ShapeFunction]:
-    return svm.shape_functions_ if len(svm.classes_) == 2 else svm.shape_functions_[problem]
 
 
 def _problems(svm: Any) -> list[tuple[str, str]]:
@@ -85,7 +79,8 @@ def _check_problem(svm: Any, problem: int | None) -> int:
     return problem
 
 
-def _check_names(model: Any, n_features: int, names: Sequence[str] | None) -> list[str]:
+def check_feature_names(model: Any, n_features: int, names: Sequence[str] | None) -> list[str]:
+    """Return the names that are given, or those that the model saw, or x0, x1, …, as texts."""
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{d}" for d in range(n_features)])
     if len(names) != n_features:

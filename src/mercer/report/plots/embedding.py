@@ -4,16 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
+from sklearn.preprocessing import KernelCenterer
+from sklearn.utils.extmath import svd_flip
 
 from mercer._typing import Array
 from mercer.report.plots.gram import gram_matrix
 from mercer.report.plots.style import (
     Classes,
-    colour_of,
     draw_legend,
+    draw_rows,
     ink,
     make_axes,
-    marker_of,
     plain_text,
     read_classes,
 )
@@ -70,11 +71,7 @@ def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     places, shares = map_rows(K)
     ax = make_axes(ax, SIZE)
     size = SPECK * min(1.0, 300.0 / len(places)) + 4.0
-    for k, name in enumerate(classes.names):
-        x1, x2 = places[classes.rows(k)].T
-        ax.scatter(
-            x1, x2, s=size, c=colour_of(k), marker=marker_of(k), alpha=0.8, lw=0, label=plain_text(name)
-        )
+    draw_rows(ax, places, classes, size=size, alpha=0.8)
     _label_axes(ax, shares)
     if y is not None:
         _name_classes(ax, classes, places)
@@ -84,15 +81,13 @@ def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
 def map_rows(K: Array) -> Map:
     """Return the first two coordinates of kernel PCA; zero where there are no more directions."""
     n = len(K)
-    means = K.mean(axis=0)
-    centred = (K + K.T) / 2.0 - means[:, None] - means[None, :] + K.mean()
+    centred = KernelCenterer().fit_transform((K + K.T) / 2.0)
     values, vectors = eigh(centred, subset_by_index=[max(0, n - 2), n - 1])
     found = np.maximum(values[::-1], 0.0)
-    vectors = vectors[:, ::-1]
     # the sign of an eigenvector means nothing: let the largest entry be positive
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
+    vectors, _ = svd_flip(vectors[:, ::-1], None)
     places = np.zeros((n, 2))
-    places[:, : len(found)] = vectors * np.sqrt(found) * np.where(largest < 0, -1.0, 1.0)
+    places[:, : len(found)] = vectors * np.sqrt(found)
     total = float(np.trace(centred))
     shares = np.zeros(2)
     if total > 0:

@@ -3,21 +3,13 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import svd_flip
 
 from mercer._typing import Array
 from mercer.kernels import Mixture, Rescaled
 from mercer.kernels.base import as_rows
 from mercer.report.plots.embedding import MOST_IN_LEGEND
-from mercer.report.plots.style import (
-    Classes,
-    colour_of,
-    draw_legend,
-    ink,
-    make_axes,
-    marker_of,
-    plain_text,
-    read_classes,
-)
+from mercer.report.plots.style import draw_legend, draw_rows, ink, make_axes, read_classes
 
 SIZE = (4.5, 4.1)  # inches
 MOST_MIXTURES = 6  # drawn, those of the largest weights
@@ -69,16 +61,17 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     if rows.shape[1] == 1:
         for t in heaviest:
             _draw_densities(ax, mixture, t, rows[:, 0], strength[t])
-        _draw_rows(ax, np.column_stack([rows[:, 0], np.zeros(len(rows))]), classes)
+        places = np.column_stack([rows[:, 0], np.zeros(len(rows))])
         ax.set(xlabel="the feature", ylabel="density")
     else:
         axes = _principal_axes(rows)
-        _draw_rows(ax, rows @ axes, classes)
+        places = rows @ axes
         for t in heaviest:
             _draw_ellipses(ax, mixture.means[t] @ axes, axes.T @ mixture.covariances(t) @ axes, strength[t])
         kind = "feature" if rows.shape[1] == 2 else "principal axis"
         ax.set(xticks=[], yticks=[])  # the numbers along principal axes mean nothing
         ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
+    draw_rows(ax, places, classes, size=18, alpha=0.7)
     ax.spines[["top", "right"]].set_visible(False)
     if y is not None and len(classes.names) <= MOST_IN_LEGEND:
         draw_legend(ax, classes.names)
@@ -104,16 +97,8 @@ def _principal_axes(X: Array) -> Array:
     """Return the two directions of largest variance as columns; of two features, these."""
     if X.shape[1] == 2:
         return np.eye(2)
-    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=True)[2][:2].T
-    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[None, :], axis=0)
-    turned: Array = axes * np.where(largest < 0, -1.0, 1.0)
-    return turned
-
-
-def _draw_rows(ax: Any, places: Array, classes: Classes) -> None:
-    for k, name in enumerate(classes.names):
-        x1, x2 = places[classes.rows(k)].T
-        ax.scatter(x1, x2, s=18, c=colour_of(k), marker=marker_of(k), alpha=0.7, lw=0, label=plain_text(name))
+    axes: Array = np.linalg.svd(X - X.mean(axis=0), full_matrices=True)[2][:2].T
+    return svd_flip(axes, None)[0]  # the sign means nothing: the largest entry is positive
 
 
 def _draw_ellipses(ax: Any, means: Array, covariances: Array, strength: float) -> None:

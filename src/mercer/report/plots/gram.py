@@ -61,7 +61,9 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool =
     shown = K[np.ix_(order, order)]
     image = ax.imshow(shown, cmap=MATRIX_COLOURS, vmin=low, vmax=high, interpolation=smoothing)
     if bar:  # inside the axes' own frame, it is as high as the matrix, whatever the layout makes of it
-        drawn = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=_few_ticks())
+        from matplotlib.ticker import MaxNLocator
+
+        drawn = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=MaxNLocator(4))
         drawn.outline.set_visible(False)
     ax.spines[:].set_visible(False)
     _name_blocks(ax, classes)
@@ -83,12 +85,6 @@ def colour_range(K: Array) -> tuple[float, float]:
     values = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
     low, high = np.percentile(values, [CLIPPED, 100.0 - CLIPPED])
     return (float(low), float(high)) if high > low else (float(low) - 0.5, float(low) + 0.5)
-
-
-def _few_ticks() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4)
 
 
 def _name_blocks(ax: Any, classes: Classes) -> None:

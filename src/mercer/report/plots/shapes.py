@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mercer._typing import Array
 from mercer.report.plots.additive_model import AdditiveModel, read_model
-from mercer.report.plots.style import COLOURS, ink, plain_text
-from mercer.svm import StumpSVC, StumpSVCCV
+from mercer.report.plots.style import COLOURS, ink, new_figure, plain_text
 
 MOST_PANELS = 12  # drawn unless `features` says otherwise
 COLUMNS = 4
@@ -76,7 +75,10 @@ def plot_shapes(
     features = len(given) if features is None and given is not None else features
     plan = prepare_shapes(model, features, feature_names, X, problem)
     if given is None:
-        return draw_panels(_new_figure(len(plan.chosen)), plan, COLUMNS)
+        n_columns = min(COLUMNS, len(plan.chosen))
+        n_lines = -(-len(plan.chosen) // n_columns)
+        size = (PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_lines + 0.4)
+        return draw_panels(new_figure(size, "constrained"), plan, n_columns)
     if len(given) != len(plan.chosen):
         raise ValueError(f"There are {len(given)} axes for {len(plan.chosen)} features: give one for each.")
     return _draw(given, plan)
@@ -92,7 +94,7 @@ class Plan(NamedTuple):
 
 def prepare_shapes(model: Any, features: Any, names: Any, X: Any, problem: int | None) -> Plan:
     """Read the model and choose the features; as many as there are for a larger number."""
-    additive = read_model(model, (StumpSVC, StumpSVCCV), problem, names)
+    additive = read_model(model, problem, names)
     rows = None if X is None else additive.check_rows(X)
     return Plan(additive, _choose(additive, features, rows), rows)
 
@@ -102,14 +104,14 @@ def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3
     from matplotlib.patches import Patch
 
     n_panels, with_data = len(plan.chosen), plan.rows is not None
-    n_columns = min(n_columns, n_panels)
     grid = figure.subplots(-(-n_panels // n_columns), n_columns, sharey=True, squeeze=False)
     panels: NDArray[Any] = grid.ravel()
     for unused in panels[n_panels:]:
         unused.remove()
     for ax in grid[:, 1:].ravel():
         ax.tick_params(left=False)
-    keys = [(f"evidence for {plain_text(name)}", colour, WASH) for name, colour in _sides(plan.additive)]
+    sides = zip(plan.additive.classes, SIDES, strict=True)
+    keys = [(f"evidence for {plain_text(name)}", colour, WASH) for name, colour in sides]
     keys += [("distribution of the samples", DATA, 1.0)] if with_data else []
     patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
     figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
@@ -125,10 +127,6 @@ def _draw(panels: NDArray[Any], plan: Plan) -> NDArray[Any]:
     return panels
 
 
-def _sides(additive: AdditiveModel) -> list[tuple[str, str]]:
-    return list(zip(additive.classes, SIDES, strict=True))
-
-
 def _choose(additive: AdditiveModel, features: Any, rows: Array | None) -> list[int]:
     """Return the numbers of the features to draw, in order."""
     if features is None:
@@ -142,18 +140,6 @@ def _choose(additive: AdditiveModel, features: Any, rows: Array | None) -> list[
     if not chosen:
         raise ValueError("features is empty: there is nothing to draw.")
     return chosen
-
-
-def _new_figure(n_panels: int) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
-
-    n_columns = min(COLUMNS, n_panels)
-    n_rows = -(-n_panels // n_columns)
-    size = (PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_rows + 0.4)
-    return plt.figure(figsize=size, layout="constrained")
 
 
 def _vertical_range(additive: AdditiveModel, chosen: Sequence[int], with_data: bool) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from mercer._typing import Index
+from mercer._typing import Array, Index
 
 # of Okabe and Ito, who chose them for all kinds of colour vision; without black, and yellow last
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a200")
@@ -75,13 +75,25 @@ def draw_legend(ax: Any, names: list[str]) -> None:
     )
 
 
+def draw_rows(ax: Any, places: Array, classes: Classes, *, size: float, alpha: float) -> None:
+    """Draw samples at places in the plane, a colour and a marker for each class."""
+    for k, name in enumerate(classes.names):
+        x1, x2 = places[classes.rows(k)].T
+        ax.scatter(
+            x1, x2, s=size, c=colour_of(k), marker=marker_of(k), alpha=alpha, lw=0, label=plain_text(name)
+        )
+
+
 def make_axes(ax: Any, size: tuple[float, float]) -> Any:
     """Return the axes, or those of a new figure of this size in inches."""
-    if ax is not None:
-        return ax
+    return new_figure(size, "compressed").subplots() if ax is None else ax
+
+
+def new_figure(size: tuple[float, float], layout: str) -> Any:
+    """Return a new figure of pyplot, of this size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("A picture needs matplotlib: pip install 'mercer[app]'.") from error
 
-    return plt.subplots(figsize=size, layout="compressed")[1]
+    return plt.figure(figsize=size, layout=layout)
