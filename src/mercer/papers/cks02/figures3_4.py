@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import svd_flip
 
 from mercer._typing import Array
+from mercer.papers.harness import png_canvas
 
 if TYPE_CHECKING:
     from mercer.papers.cks02.synthetic import Draw
@@ -27,21 +29,18 @@ BLOCK = 10  # rows over which the online error is averaged for a bar
 
 def draw_figure3(path: Path, rows: "Draw", kernel: Any) -> None:
     """Draw test rows, and inner products of training and test rows, before and after learning."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(16, 4), layout="constrained")
-    before, after, products_before, products_after = canvas.subplots(1, 4)
-    draw_rows(before, rows.X_test[:, :2], rows.y_test)
-    before.set(title="standard kernel: the test rows", xlabel="feature 1", ylabel="feature 2")
-    draw_rows(after, rows.X_test @ leading_directions(kernel.coef), rows.y_test)
-    after.set(title="learned kernel: the test rows", xlabel="eigenvector 1", ylabel="eigenvector 2")
-    order, order_test = by_class(rows.y_train), by_class(rows.y_test)
-    X, X_test = rows.X_train[order], rows.X_test[order_test]
-    borders = ((rows.y_test == 1).sum(), (rows.y_train == 1).sum())
-    draw_products(products_before, X @ X_test.T, borders, "standard kernel: inner products")
-    draw_products(products_after, kernel(X, X_test), borders, "learned kernel: inner products")
-    before.legend(loc="upper right", fontsize="small")
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (16, 4)) as canvas:
+        before, after, products_before, products_after = canvas.subplots(1, 4)
+        draw_rows(before, rows.X_test[:, :2], rows.y_test)
+        before.set(title="standard kernel: the test rows", xlabel="feature 1", ylabel="feature 2")
+        draw_rows(after, rows.X_test @ leading_directions(kernel.coef), rows.y_test)
+        after.set(title="learned kernel: the test rows", xlabel="eigenvector 1", ylabel="eigenvector 2")
+        order, order_test = by_class(rows.y_train), by_class(rows.y_test)
+        X, X_test = rows.X_train[order], rows.X_test[order_test]
+        borders = ((rows.y_test == 1).sum(), (rows.y_train == 1).sum())
+        draw_products(products_before, X @ X_test.T, borders, "standard kernel: inner products")
+        draw_products(products_after, kernel(X, X_test), borders, "learned kernel: inner products")
+        before.legend(loc="upper right", fontsize="small")
 
 
 def leading_directions(coef: Array, n_directions: int = 2) -> Array:
@@ -51,10 +50,9 @@ def leading_directions(coef: Array, n_directions: int = 2) -> Array:
     all of them are the kernel.
     """
     vectors, lengths, _ = np.linalg.svd(coef, full_matrices=False)
-    directions: Array = vectors[:, :n_directions] * lengths[:n_directions]
     # The sign means nothing: the largest entry counts as the positive side.
-    largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None, :], axis=0)
-    return directions * np.sign(largest)
+    directions: Array = svd_flip(vectors[:, :n_directions] * lengths[:n_directions], None)[0]
+    return directions
 
 
 def by_class(y: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -88,23 +86,20 @@ def draw_figure4(path: Path, curves: Mapping[str, Mapping[str, Array]], interval
     ``curves[kernel][which]`` has a row for each draw; which is online (a column for each training row), test
     or noisy (a column for each epoch).
     """
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(13, 4.2), layout="constrained")
-    online, test, noisy = canvas.subplots(1, 3)
-    for kernel, errors in curves.items():
-        draw_online(online, errors["online"], kernel, interval)
-        draw_epochs(test, errors["test"], kernel, interval)
-        draw_epochs(noisy, errors["noisy"], kernel, interval)
-    n_draws = len(next(iter(curves.values()))["online"])
-    online.set(title="online error", xlabel="training row", ylabel=f"error in %, mean of {n_draws} draws")
-    test.set(title="test error", xlabel="epochs", ylabel="error in %")
-    noisy.set(title="test error on noisy rows", xlabel="epochs", ylabel="error in %")
-    for ax in (online, test, noisy):
-        ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])  # room for a marker at zero
-        ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (13, 4.2)) as canvas:
+        online, test, noisy = canvas.subplots(1, 3)
+        for kernel, errors in curves.items():
+            draw_online(online, errors["online"], kernel, interval)
+            draw_epochs(test, errors["test"], kernel, interval)
+            draw_epochs(noisy, errors["noisy"], kernel, interval)
+        n_draws = len(next(iter(curves.values()))["online"])
+        online.set(title="online error", xlabel="training row", ylabel=f"error in %, mean of {n_draws} draws")
+        test.set(title="test error", xlabel="epochs", ylabel="error in %")
+        noisy.set(title="test error on noisy rows", xlabel="epochs", ylabel="error in %")
+        for ax in (online, test, noisy):
+            ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])  # room for a marker at zero
+            ax.legend(frameon=False)
+            ax.spines[["top", "right"]].set_visible(False)
 
 
 def draw_online(ax: Any, errors: Array, kernel: str, interval: Intervals) -> None:

@@ -28,7 +28,7 @@ from mercer import datasets
 from mercer._typing import Array
 from mercer.baselines import KernelPerceptron
 from mercer.learners import BoostedKernel
-from mercer.papers.harness import Method, Picture, Result, Split, Table, customary_split
+from mercer.papers.harness import Method, Picture, Result, Split, Table, customary_split, png_canvas
 
 KEY = "cks02-usps"
 WIDTH = 256.0  # exp(−d²/256)
@@ -151,16 +151,13 @@ def wins(reference: dict[str, float], errors: dict[str, float]) -> str:
 
 def draw_figure5(results: Sequence[Result], path: Path) -> None:
     """Draw the errors of a problem with one kernel against those with another, a point for each problem."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
     errors = errors_of(results)
-    canvas = Canvas(figsize=(10.5, 5.2), layout="constrained")
-    panels = ((RBF_KERNEL, OF_TRAIN), (OF_TRAIN, OF_TEST))
-    for ax, kernels in zip(canvas.subplots(1, 2), panels, strict=True):
-        draw_scatter(ax, *(errors.get(f"{kernel} Perc", {}) for kernel in kernels))
-        ax.set(xlabel=f"{kernels[0]}: test error in %", ylabel=f"{kernels[1]}: test error in %")
-    canvas.suptitle("Perceptron after one epoch, a point for each pair of digits; square-root scales")
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (10.5, 5.2)) as canvas:
+        panels = ((RBF_KERNEL, OF_TRAIN), (OF_TRAIN, OF_TEST))
+        for ax, kernels in zip(canvas.subplots(1, 2), panels, strict=True):
+            draw_scatter(ax, *(errors.get(f"{kernel} Perc", {}) for kernel in kernels))
+            ax.set(xlabel=f"{kernels[0]}: test error in %", ylabel=f"{kernels[1]}: test error in %")
+        canvas.suptitle("Perceptron after one epoch, a point for each pair of digits; square-root scales")
 
 
 def draw_scatter(ax: Any, reference: dict[str, float], errors: dict[str, float]) -> None:

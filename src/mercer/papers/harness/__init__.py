@@ -5,7 +5,16 @@ A paper's folder builds the values exported here; the command line calls the res
 """
 
 from mercer.papers.harness.comparison import Verdict, judge, mean_with_error
-from mercer.papers.harness.experiment import Figure, Method, Number, Picture, Table, published, seed_of
+from mercer.papers.harness.experiment import (
+    Figure,
+    Method,
+    Number,
+    Picture,
+    Table,
+    png_canvas,
+    published,
+    seed_of,
+)
 from mercer.papers.harness.split import Split, customary_split, random_split
 from mercer.papers.harness.store import Result, by_column
 
@@ -22,6 +31,7 @@ __all__ = [
     "customary_split",
     "judge",
     "mean_with_error",
+    "png_canvas",
     "published",
     "random_split",
     "seed_of",

@@ -1,6 +1,7 @@
 """A paper's table or figure as a value: how each number is computed, and what was published."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -34,10 +35,6 @@ class Method:
     columns: tuple[str, ...]
     score: Callable[[Any, int], Sequence[float]]
     protocol: str
-
-
-def _say_nothing(results: Sequence[Result]) -> Sequence[str]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ class Table:
     protocol: str
     needs: Mapping[str, str]
     better: Literal["lower", "higher"] = "lower"
-    summarize: Callable[[Sequence[Result]], Sequence[str]] = _say_nothing
+    summarize: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
     pictures: tuple[Picture, ...] = ()
 
     @property
@@ -125,18 +122,26 @@ class Figure:
     needs: tuple[str, ...] = ()  # stored data sets
 
 
+@contextmanager
+def png_canvas(path: Path, size: tuple[float, float]) -> Iterator[Any]:
+    """Give a figure of this size in inches to draw into, and write it as a PNG file."""
+    from matplotlib.figure import Figure as Canvas  # not needed to run tables
+
+    canvas = Canvas(figsize=size, layout="constrained")
+    yield canvas
+    canvas.savefig(path, dpi=150, format="png")
+
+
 def published(columns: Sequence[str], lines: str) -> dict[tuple[str, str], Number]:
     """Read numbers typed as in the paper: the row, then ``value±error``, ``value`` or ``-`` per column."""
-    return dict(_read(columns, filter(None, map(str.strip, lines.splitlines()))))
-
-
-def _read(columns: Sequence[str], lines: Iterable[str]) -> Iterable[tuple[tuple[str, str], Number]]:
-    for line in lines:
+    numbers: dict[tuple[str, str], Number] = {}
+    for line in filter(str.strip, lines.splitlines()):
         row, *entries = line.split()
         for column, entry in zip(columns, entries, strict=True):
             if entry != "-":
                 value, _, error = entry.partition("±")
-                yield (row, column), (float(value), float(error) if error else None)
+                numbers[row, column] = float(value), float(error) if error else None
+    return numbers
 
 
 def seed_of(*names: str | int) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mercer.papers.harness.experiment import Figure, Table, seed_of
+from mercer.papers.harness.experiment import Figure, seed_of
 from mercer.papers.harness.printer import Printer
 from mercer.papers.harness.runner import Failure, finished, run
 from mercer.papers.harness.selection import Selection
@@ -86,19 +86,15 @@ def rows_without_data(selection: Selection, store: Store) -> dict[str, str]:
     This also loads every set once before the processes start, so that none is downloaded twice.
     """
     done = finished(selection, store)
-    rows = dict.fromkeys(cell.row for cell in selection.cells() if cell not in done)
-    reasons = {row: _why_no_data(selection.table, row) for row in rows}
-    return {row: reason for row, reason in reasons.items() if reason is not None}
-
-
-def _why_no_data(table: Table, row: str) -> str | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each failed download warns; the error says it all
-            table.draw(row, seed_of(table.experiment, row, 0, "data"))
-    except OSError as error:
-        return str(error)
-    return None
+    table, reasons = selection.table, {}
+    for row in dict.fromkeys(cell.row for cell in selection.cells() if cell not in done):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # each failed download warns; the error says it all
+                table.draw(row, seed_of(table.experiment, row, 0, "data"))
+        except OSError as error:
+            reasons[row] = str(error)
+    return reasons
 
 
 def run_with_bar(selection: Selection, store: Store, *, n_jobs: int, console: Console) -> list[Failure]:

@@ -5,10 +5,8 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
@@ -38,19 +36,13 @@ def run(selection: Selection, store: Store, *, n_jobs: int = 1) -> Iterator[Resu
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     jobs = (delayed(_run_in_worker)(os.getpid(), selection.table, cell) for cell in missing)
-    with _closed_at_the_end(parallel(jobs)) as outcomes:
+    outcomes = parallel(jobs)
+    try:
         for outcome in outcomes:
             if isinstance(outcome, Result):
                 store.append(outcome)
             yield outcome
-
-
-@contextmanager
-def _closed_at_the_end(outcomes: Generator[Any, None, None]) -> Iterator[Generator[Any, None, None]]:
-    """Cancel the running jobs when the reader stops, on Ctrl-C for instance; joblib would warn of that."""
-    try:
-        yield outcomes
-    finally:
+    finally:  # cancel what runs when the reader stops, on Ctrl-C for instance; joblib would warn of that
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcomes.close()

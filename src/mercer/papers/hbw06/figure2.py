@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.kernels import Mixture
-from mercer.papers.harness import Figure, seed_of
+from mercer.papers.harness import Figure, png_canvas, seed_of
 from mercer.papers.hbw06.classifiers import Draw, fit_kernelboost
 from mercer.papers.hbw06.table1 import KEY, ROWS, SETTINGS, draw
 
@@ -24,27 +24,24 @@ ON_MARGIN = 1e-3  # how far beyond the margin a row still counts as on it
 
 def draw_figure2(path: Path) -> None:
     """Draw the Gaussians that were learned, and the separator that they make, into a PNG file."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
     row = ROWS[1]
     data = draw(row, seed_of(KEY, row, 0, "data"))
     model = fit_kernelboost(data, seed_of(KEY, row, 0, "fit"), SETTINGS, dissolve=True)
-    canvas = Canvas(figsize=(12, 5.2), layout="constrained")
-    left, right = canvas.subplots(1, 2, sharex=True, sharey=True)
-    draw_rows(left, data)
-    draw_ellipses(left, model.learner_.kernel_)
-    left.set_title(f"Gaussians of {model.learner_.n_rounds_} rounds (one standard deviation; dark: late)")
-    draw_separator(right, model)
-    draw_rows(right, data)
-    mark_support(right, model, data)
-    wrong = float(np.mean(model.predict(data.X_test) != data.y_test))
-    right.set_title(f"separator and support vectors (black dots): {100 * wrong:.1f} % error")
-    left.set(xlim=(-REACH[0], REACH[0]), ylim=(-REACH[1], REACH[1]))
-    for ax in (left, right):
-        ax.set_aspect("equal")
-        ax.spines[["top", "right"]].set_visible(False)
-    canvas.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (12, 5.2)) as canvas:
+        left, right = canvas.subplots(1, 2, sharex=True, sharey=True)
+        draw_rows(left, data)
+        draw_ellipses(left, model.learner_.kernel_)
+        left.set_title(f"Gaussians of {model.learner_.n_rounds_} rounds (one standard deviation; dark: late)")
+        draw_separator(right, model)
+        draw_rows(right, data)
+        mark_support(right, model, data)
+        wrong = float(np.mean(model.predict(data.X_test) != data.y_test))
+        right.set_title(f"separator and support vectors (black dots): {100 * wrong:.1f} % error")
+        left.set(xlim=(-REACH[0], REACH[0]), ylim=(-REACH[1], REACH[1]))
+        for ax in (left, right):
+            ax.set_aspect("equal")
+            ax.spines[["top", "right"]].set_visible(False)
+        canvas.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
 
 
 def draw_rows(ax: Any, data: Draw) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mercer.papers.harness import Picture, Result
+from mercer.papers.harness import Picture, Result, png_canvas
 from mercer.papers.hbw06 import table3
 from mercer.papers.hbw06.table3 import KINDS, LABELS, ROWS, medians_of
 
@@ -22,17 +22,16 @@ LOOKS = {  # colour, marker and style of each line
 
 def draw_figure3(results: Sequence[Result], path: Path) -> None:
     """Draw the median accuracies against the number of labels of the small classes."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(13, 4.6), layout="constrained")
-    axes = canvas.subplots(1, 3)
-    medians = medians_of(results)
-    for ax, kind in zip(axes, (KINDS[0], KINDS[1], KINDS[3]), strict=True):
-        draw_lines(ax, medians, kind)
-        ax.set(title=kind, xlabel="labels of each small class")
-    axes[0].set_ylabel("median accuracy in %")
-    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (13, 4.6)) as canvas:
+        axes = canvas.subplots(1, 3)
+        medians = medians_of(results)
+        for ax, kind in zip(axes, (KINDS[0], KINDS[1], KINDS[3]), strict=True):
+            draw_lines(ax, medians, kind)
+            ax.set(title=kind, xlabel="labels of each small class")
+        axes[0].set_ylabel("median accuracy in %")
+        canvas.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False
+        )
 
 
 def draw_lines(ax: Any, medians: Mapping[tuple[str, str], float], kind: str) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mercer.papers.harness import Figure, seed_of
+from mercer.papers.harness import Figure, png_canvas, seed_of
 from mercer.papers.hbw06.table4 import KEY, MEASURES, SETTINGS, draw, rank
 from mercer.quality import retrieval_auc, retrieval_roc
 
@@ -11,21 +11,18 @@ LOOKS = {"KB": ("#c44e52", "-"), "RCA": ("#4c72b0", "--"), "Euclidean": ("#8c8c8
 
 def draw_figure4(path: Path) -> None:
     """Draw the ROC curves of the first repeat into a PNG file."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the table
-
-    canvas = Canvas(figsize=(10, 5), layout="constrained")
-    for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
-        faces = draw(setting, seed_of(KEY, setting, 0, "data"))
-        for name, (colour, style) in LOOKS.items():
-            similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
-            ranked = rank(faces, similarity)
-            label = f"{name}, area {100 * retrieval_auc(*ranked):.1f} %"
-            ax.plot(*retrieval_roc(*ranked), style, color=colour, label=label)
-        ax.set(title=setting, xlabel="share of other pictures", ylabel="share of the subject's pictures")
-        ax.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
-        ax.legend(loc="lower right", frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (10, 5)) as canvas:
+        for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
+            faces = draw(setting, seed_of(KEY, setting, 0, "data"))
+            for name, (colour, style) in LOOKS.items():
+                similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
+                ranked = rank(faces, similarity)
+                label = f"{name}, area {100 * retrieval_auc(*ranked):.1f} %"
+                ax.plot(*retrieval_roc(*ranked), style, color=colour, label=label)
+            ax.set(title=setting, xlabel="share of other pictures", ylabel="share of the subject's pictures")
+            ax.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
+            ax.legend(loc="lower right", frameon=False)
+            ax.spines[["top", "right"]].set_visible(False)
 
 
 FIGURE = Figure(

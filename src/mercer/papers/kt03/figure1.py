@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Labels
-from mercer.papers.harness import Figure, seed_of
+from mercer.papers.harness import Figure, png_canvas, seed_of
 from mercer.papers.kt03.data import draw_whole
 from mercer.papers.kt03.table3 import EXPERIMENT, features_of
 
@@ -24,18 +24,15 @@ PANELS = {
 
 def draw_figure1(path: Path) -> None:
     """Draw the kernel matrices of the toy data before and after learning into a PNG file."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the tables
-
     draw = draw_whole(ROW, seed_of(EXPERIMENT, ROW, 0, "data"))
     seed = seed_of(EXPERIMENT, ROW, 0, "fit")
-    canvas = Canvas(figsize=(16, 4.4), layout="constrained")
-    axes = canvas.subplots(1, len(PANELS))
-    for ax, (name, title) in zip(axes, PANELS.items(), strict=True):
-        F = features_of(name, draw, seed)
-        image = draw_matrix(ax, F @ F.T, draw.train.y)
-        ax.set_title(title)
-    canvas.colorbar(image, ax=axes, shrink=0.8, label="value, in units of the 99th percentile")
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (16, 4.4)) as canvas:
+        axes = canvas.subplots(1, len(PANELS))
+        for ax, (name, title) in zip(axes, PANELS.items(), strict=True):
+            F = features_of(name, draw, seed)
+            image = draw_matrix(ax, F @ F.T, draw.train.y)
+            ax.set_title(title)
+        canvas.colorbar(image, ax=axes, shrink=0.8, label="value, in units of the 99th percentile")
 
 
 def draw_matrix(ax: Any, K: Array, y: Labels) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._typing import Array, Labels
 from mercer.baselines import AdaBoostPerceptron, AdaBoostStump
 from mercer.datasets import log_ratio, threenorm
-from mercer.papers.harness import Figure, seed_of
+from mercer.papers.harness import Figure, png_canvas, seed_of
 from mercer.papers.ll05.tables1_2 import LOG2_C, N_TRAIN, ROUNDS, folds
 from mercer.svm import PerceptronSVCCV, StumpSVCCV
 
@@ -38,20 +38,19 @@ def ensembles(seed: int) -> dict[str, Any]:
 
 def draw_figure2(path: Path) -> None:
     """Fit the four ensembles, draw their boundaries (thick) and the Bayes boundary (thin) into a PNG file."""
-    from matplotlib.figure import Figure as Canvas  # not needed to run the tables
-
     seed = seed_of(KEY)
     rows = threenorm(N_TRAIN, 2, random_state=seed)
     fresh = threenorm(N_FRESH, 2, random_state=seed_of(KEY, "fresh"))
-    canvas = Canvas(figsize=(9, 9.6), layout="constrained")
-    axes = canvas.subplots(2, 2, sharex=True, sharey=True)
-    for ax, (name, model) in zip(axes.flat, ensembles(seed).items(), strict=True):
-        model.fit(*rows)
-        draw_panel(ax, model, *rows)
-        ax.set_title(f"{name}: {percent_wrong(model.predict, *fresh):.1f} % error")
-    canvas.suptitle(f"{N_TRAIN} rows of 2-D threenorm (Bayes error {percent_wrong(bayes, *fresh):.1f} %)")
-    canvas.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-    canvas.savefig(path, dpi=150, format="png")
+    with png_canvas(path, (9, 9.6)) as canvas:
+        axes = canvas.subplots(2, 2, sharex=True, sharey=True)
+        for ax, (name, model) in zip(axes.flat, ensembles(seed).items(), strict=True):
+            model.fit(*rows)
+            draw_panel(ax, model, *rows)
+            ax.set_title(f"{name}: {percent_wrong(model.predict, *fresh):.1f} % error")
+        canvas.suptitle(f"{N_TRAIN} rows of 2-D threenorm (Bayes error {percent_wrong(bayes, *fresh):.1f} %)")
+        canvas.legend(
+            *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+        )
 
 
 def draw_panel(ax: Any, model: Any, X: Array, y: Labels) -> None:
