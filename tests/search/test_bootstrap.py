@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
-from mercer.search.bootstrap import Draws, draw_rows, judge_choice, standard_error
+from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
 from mercer.search.selection_rule import Rule
 
 CS = [0.001, 0.1, 10.0]
@@ -38,9 +38,14 @@ def slow_choice(inside, wrong, rule):
     return first
 
 
+def rule_of_one(n_settings):
+    """The rule for settings of one candidate that have no neighbours."""
+    return Rule(np.zeros(n_settings, dtype=np.intp), np.eye(n_settings))
+
+
 def slow_judgement(wrong, counts, rule=None):
     """The bootstrap of [TGB18], draw by draw and row by row."""
-    rule = Rule.of_one(wrong.shape[1]) if rule is None else rule
+    rule = rule_of_one(wrong.shape[1]) if rule is None else rule
     errors = []
     for count in counts:
         inside = [row for row, times in enumerate(count) for _ in range(int(times))]
@@ -59,30 +64,29 @@ def test_a_choice_is_judged_as_the_bootstrap_says_word_for_word(rng, n_rows, n_s
     rule = Rule(np.array([*candidate, 4]), np.eye(7)).among(np.arange(n_settings))
     rule = rule._replace(nearby=nearby / nearby.sum(axis=1, keepdims=True))
     wrong = (rng.random((n_rows, n_settings)) < 0.4).astype(float)
-    draws = draw_rows(n_rows, 0, n_draws=60)
-    error, each = slow_judgement(wrong, draws.counts, rule)
-    judged = judge_choice(wrong, draws, rule)
-    assert_allclose(judged.error, error)
-    assert_allclose(judged.each, each)
+    counts = draw_rows(n_rows, 0, n_draws=60)
+    error, each = slow_judgement(wrong, counts, rule)
+    judged = judge_choice(wrong, counts, rule)
+    assert_allclose(judged.mean(), error)
+    assert_allclose(judged, each)
 
 
 def test_ties_go_to_the_first_setting():
     wrong = np.array([[0.0, 0.0], [1.0, 0.0]])  # both right on the row drawn; the first wrong on the other
-    assert judge_choice(wrong, Draws(np.array([[2.0, 0.0]]))).error == 1.0
+    assert judge_choice(wrong, np.array([[2.0, 0.0]]), rule_of_one(2)).mean() == 1.0
 
 
 def test_one_row_leaves_no_draw_to_judge_on_and_its_error_is_taken():
-    assert judge_choice(np.array([[1.0, 0.0]]), draw_rows(1, 0)).error == 0.0
+    assert judge_choice(np.array([[1.0, 0.0]]), draw_rows(1, 0), rule_of_one(2)).mean() == 0.0
 
 
 def test_a_draw_takes_as_many_rows_as_there_are_and_leaves_out_the_share_that_is_known():
-    draws = draw_rows(50, 0, n_draws=2000)
-    assert_array_equal(draws.counts.sum(axis=1), 50)
-    assert_array_equal(draws.left_out, draws.counts == 0)
+    counts = draw_rows(50, 0, n_draws=2000)
+    assert_array_equal(counts.sum(axis=1), 50)
     share = (1 - 1 / 50) ** 50  # of n draws none is this row
-    noise = np.sqrt(share / draws.counts.size)
-    assert abs(draws.left_out.mean() - share) < 5 * noise
-    assert_allclose(draws.counts.mean(axis=0), 1.0, atol=5 / np.sqrt(2000))
+    noise = np.sqrt(share / counts.size)
+    assert abs((counts == 0).mean() - share) < 5 * noise
+    assert_allclose(counts.mean(axis=0), 1.0, atol=5 / np.sqrt(2000))
 
 
 def test_the_standard_error_is_that_of_a_share_and_never_nothing():
@@ -94,8 +98,8 @@ def test_the_standard_error_is_that_of_a_share_and_never_nothing():
 
 def test_of_one_setting_the_judged_error_is_its_mean_error(rng):
     wrong = (rng.random((200, 1)) < 0.25).astype(float)
-    judged = judge_choice(wrong, draw_rows(200, 0))
-    assert_allclose(judged.error, wrong.mean(), atol=5 * judged.each.std() / np.sqrt(len(judged.each)))
+    judged = judge_choice(wrong, draw_rows(200, 0), rule_of_one(1))
+    assert_allclose(judged.mean(), wrong.mean(), atol=5 * judged.std() / np.sqrt(len(judged)))
 
 
 def least_error(X, y, seed):

@@ -230,8 +230,8 @@ def test_who_fails_is_noted_and_if_all_do_the_reasons_are_told():
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ([None], "map names to learners"),
-        ({}, "map names to learners"),
+        ([None], "map names to estimators, each a learner"),
+        ({}, "map names to estimators, each a learner"),
         ({"a": RBF()}, "'a' must be a learner"),
         ({"a": IdealizedKernel}, "'a' must be a learner"),
         ({"a": KernelSVC()}, "'a' must be a learner"),

@@ -127,7 +127,7 @@ def test_who_had_no_time_for_the_last_fold_may_win_and_is_compared_on_the_rows_o
     assert_allclose(race.errors(race.finalists()), [0.3, 0.1])
     _, error, noise, *_ = race.measure_selection()
     wrong = race.wrong[HALVES[0]]
-    assert_allclose(error, slow_judgement(wrong, draw_rows(50, 0).counts, race.rule)[0])
+    assert_allclose(error, slow_judgement(wrong, draw_rows(50, 0), race.rule)[0])
     assert_allclose(noise, np.sqrt(error * (1 - error) / 50))
 
 
@@ -175,7 +175,7 @@ def test_the_table_is_sorted_and_says_how_far_each_is_from_the_reference_on_the_
     race.withdraw(3, Fate(OUT_OF_TIME, "too slow"))
     table = race.result().as_table()
     assert list(table.index) == ["c", "a", "b", "d"]
-    counts = draw_rows(N, 7).counts
+    counts = draw_rows(N, 7)
     for name, entries in [("a", [0, 1]), ("b", [2]), ("c", [3, 4])]:
         line, error = table.loc[name], slow_judgement(race.wrong[:, entries], counts)[0]
         assert_allclose(line["error"], error)

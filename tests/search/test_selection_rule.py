@@ -51,4 +51,4 @@ def test_a_setting_between_good_ones_is_taken_rather_than_a_lucky_one_among_bad_
     race = LabelRace([Candidate("a", SVC(), grid)], 100, 0)
     every = np.ones((1, 100))
     assert choose(wrong, race.rule, every)[0] == 4
-    assert choose(wrong, Rule.of_one(5), every)[0] == 1
+    assert choose(wrong, Rule(np.zeros(5, dtype=np.intp), np.eye(5)), every)[0] == 1

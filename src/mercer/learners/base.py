@@ -114,7 +114,11 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             X, y = validate_data(self, X, y, dtype=np.float64)
             label, checked = self._label(y), None
         _check_scale(X)
-        return TrainingData(X, label, checked, self._check_unlabelled(unlabelled))
+        more = check_unlabelled(unlabelled, X.shape[1])
+        if more is not None:
+            _check_feature_names(self, unlabelled, reset=False)
+            _check_scale(more)
+        return TrainingData(X, label, checked, more)
 
     def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
         check_classification_targets(y)
@@ -126,17 +130,17 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             )
         return label.astype(np.intp)
 
-    def _check_unlabelled(self, unlabelled: Any) -> Array | None:
-        if unlabelled is None:
-            return None
-        rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
-        _check_feature_names(self, unlabelled, reset=False)
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"unlabelled has {rows.shape[1]} features, X has {self.n_features_in_}: they must be the same"
-            )
-        _check_scale(rows)
-        return rows
+
+def check_unlabelled(unlabelled: Any, n_features: int) -> Array | None:
+    """Return samples without labels as an array; raise unless they have the features of X."""
+    if unlabelled is None:
+        return None
+    rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+    if rows.shape[1] != n_features:
+        raise ValueError(
+            f"unlabelled has {rows.shape[1]} features, X has {n_features}: they must be the same"
+        )
+    return rows
 
 
 def _check_scale(X: Array) -> None:

@@ -1,6 +1,6 @@
 """The kernels that a search compares, each with the few settings that are tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,31 +86,30 @@ def are_names(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
 
 
-def as_candidates(given: Any) -> list[Candidate]:
+def as_candidates(
+    given: Any, wanted: str, suits: Callable[[Any], bool], growth: float = 2.0
+) -> list[Candidate]:
     """Return a user's candidates: names of estimators, of (estimator, grid), or of a `Candidate`."""
     if not isinstance(given, Mapping) or not given:
-        raise TypeError("candidates must map names to estimators, or to (estimator, grid)")
-    return [_as_candidate(str(name), value) for name, value in given.items()]
+        raise TypeError(f"candidates must map names to estimators, each {wanted}")
+    candidates = []
+    for name, value in given.items():
+        estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
+        one = Candidate(str(name), estimator, grid, growth)
+        one = value._replace(name=str(name)) if isinstance(value, Candidate) else one
+        if isinstance(one.estimator, type) or not suits(one.estimator):
+            raise TypeError(f"candidate {name!r} must be {wanted}; got {value!r}")
+        _check_grid(one)
+        candidates.append(one)
+    return candidates
 
 
-def _as_candidate(name: str, value: Any) -> Candidate:
-    if isinstance(value, Candidate):
-        candidate = value._replace(name=name)
-    else:
-        candidate = Candidate(name, *(value if isinstance(value, tuple) and len(value) == 2 else (value, {})))
-    estimator = candidate.estimator
-    if isinstance(estimator, type) or not all(hasattr(estimator, act) for act in ("fit", "predict")):
-        raise TypeError(f"candidate {name!r} must be a classifier, or (classifier, grid); got {value!r}")
-    check_grid(candidate)
-    return candidate
-
-
-def check_grid(candidate: Candidate) -> None:
+def _check_grid(candidate: Candidate) -> None:
     """Refuse a grid that is none, or of parameters that the estimator does not have."""
     name, grid = candidate.name, candidate.grid
     if not isinstance(grid, Mapping):
         raise TypeError(f"the grid of candidate {name!r} must map parameters to lists; got {grid!r}")
-    unknown = set(grid) - set(candidate.estimator.get_params())
+    unknown = set(grid) - set(candidate.estimator.get_params() if candidate.estimator is not None else ())
     if unknown:
         raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
 

@@ -18,7 +18,7 @@ from mercer._typing import Array, Index
 from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
 from mercer.search.race import Outcome, Race
-from mercer.search.result import ONE_STANDARD_ERROR, Difference, Measure, Metric
+from mercer.search.result import ONE_STANDARD_ERROR, Z95, Difference, Measure, Metric
 from mercer.search.selection_rule import Rule, choose, find_nearby
 from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
 from mercer.svm import KernelSVC
@@ -33,7 +33,6 @@ ERROR = Metric(
 )
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
 HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `bootstrap`
-Z95 = 1.96  # standard errors to either side of a 95 % interval
 
 
 class SharedKernel(NamedTuple):
@@ -62,26 +61,7 @@ class LabelTask(Task):
     unlabelled: Array | None = None
 
     reference: ClassVar[str] = REFERENCE
-    candidate_names: ClassVar[tuple[str, ...]] = (
-        "perceptron",
-        "superkernel",
-        REFERENCE,
-        "stump",
-        "linear",
-        "boosted",
-        "idealized",
-        "kernelboost",
-    )
-
-    @property
-    def n_unlabelled(self) -> int:
-        """Return the number of samples without labels."""
-        return 0 if self.unlabelled is None else len(self.unlabelled)
-
-    @property
-    def n_rows(self) -> int:
-        """Return the number of samples, with labels or without."""
-        return len(self.X) + self.n_unlabelled
+    candidate_names: ClassVar[tuple[str, ...]] = tuple(one.name for one in default_candidates(1, 1, 0))
 
     def propose(self, seed: int) -> list[Candidate]:
         """Return all kernels of mercer, an RBF-SVM and a linear one."""
@@ -90,7 +70,7 @@ class LabelTask(Task):
 
     def check_candidates(self, given: Any) -> list[Candidate]:
         """Return a user's classifiers."""
-        return as_candidates(given)
+        return as_candidates(given, "a classifier, or (classifier, grid)", _is_classifier)
 
     def at_most(self, n: int, seed: int) -> "LabelTask":
         """Return n labelled samples at most, drawn by class, and all that have no label."""
@@ -243,7 +223,7 @@ class LabelRace(Race):
         every, columns, errors = np.ones((1, n)), [], []
         for entries, values in ((mine, wrong[:, : len(mine)]), (theirs, wrong[:, len(mine) :])):
             rule = self.rule.among(entries)
-            errors.append(judge_choice(values, draw_rows(n, self.seed), rule).error)
+            errors.append(float(judge_choice(values, draw_rows(n, self.seed), rule).mean()))
             columns.append(values[:, choose(values, rule, every)[0]])
         difference, paired = errors[0] - errors[1], columns[0] - columns[1]
         variance = max(float(np.var(paired)), 1.0 / n)  # as if they differed on one sample at least
@@ -278,10 +258,9 @@ class LabelRace(Race):
 
     def _measure(self, entries: Index) -> Measure:
         wrong = self._scored(entries)
-        error = judge_choice(wrong, draw_rows(len(wrong), self.seed), self.rule.among(entries)).error
-        noise = standard_error(error, len(wrong))
-        low, high = max(error - Z95 * noise, 0.0), min(error + Z95 * noise, 1.0)
-        return Measure(self.metric, error, noise, low, high, int(self.n_folds[entries].min()))
+        judged = judge_choice(wrong, draw_rows(len(wrong), self.seed), self.rule.among(entries))
+        error, n_folds = float(judged.mean()), int(self.n_folds[entries].min())
+        return Measure.of_share(self.metric, error, standard_error(error, len(wrong)), n_folds)
 
 
 def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:
@@ -300,6 +279,10 @@ def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:
     n = max(n, int(np.minimum(counts, least).sum()))
     chosen: Index = np.sort(order[np.argsort(due, kind="stable")[:n]])
     return chosen
+
+
+def _is_classifier(estimator: Any) -> bool:
+    return hasattr(estimator, "fit") and hasattr(estimator, "predict")
 
 
 def takes_unlabelled(estimator: Any) -> bool:

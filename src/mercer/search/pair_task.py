@@ -1,7 +1,7 @@
 """The search among learners from pairs: of those held out, similar ones should be nearer than others."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,9 +17,9 @@ from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superke
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.pairs import Pairs, connected_sets
 from mercer.quality import pair_auc
-from mercer.search.candidates import Candidate, check_grid
+from mercer.search.candidates import Candidate, as_candidates
 from mercer.search.race import Outcome, Race
-from mercer.search.result import Difference, Measure, Metric
+from mercer.search.result import Z95, Difference, Measure, Metric
 from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
 from mercer.superkernels import Alignment
 
@@ -37,7 +37,6 @@ MOST_OTHERS = 1000  # samples in no pair, which few learners look at
 GROWTH = 1.5  # the power of the number of pairs with which the time rises
 ENOUGH = 20  # pairs of either kind to be scored on, in all
 N_DRAWS = 100  # of the bootstrap
-Z95 = 1.96  # standard errors to either side of a 95 % interval
 
 PairFolds = list[tuple[Pairs, Pairs]]
 
@@ -63,18 +62,14 @@ class PairTask(Task):
     reference: ClassVar[str] = PLAIN
     candidate_names: ClassVar[tuple[str, ...]] = (PLAIN, "superkernel", "boosted", "idealized", "kernelboost")
 
-    @property
-    def n_rows(self) -> int:
-        """Return the number of samples, in pairs or not."""
-        return len(self.X) + (0 if self.unlabelled is None else len(self.unlabelled))
-
     def propose(self, seed: int) -> list[Candidate]:
         """Return the learners that learn from pairs; None is the plain metric."""
         return pair_candidates(seed)
 
     def check_candidates(self, given: Any) -> list[Candidate]:
         """Return a user's learners."""
-        return as_learners(given)
+        wanted = "a learner such as IdealizedKernel, if pairs are given, or (learner, grid)"
+        return as_candidates(given, wanted, _is_learner, GROWTH)
 
     def at_most(self, n: int, seed: int) -> "PairTask":
         """Return all samples that are in a pair, and some others, whatever n is.
@@ -216,7 +211,8 @@ class PairRace(Race):
                 best = max(finalists, key=lambda entry: round(self._mean_auc(entry, drawn, good), 9))
                 judged.append(self._mean_auc(best, left, good))
         auc = float(np.mean(judged)) if judged else np.nan
-        return _around(auc, self._measure(self.winner()))
+        winner = self._measure(self.winner())
+        return Measure.of_share(self.metric, auc, winner.std_error, winner.n_folds)
 
     def _best(self, candidate: int) -> int:
         best = self.best_of(candidate)
@@ -225,8 +221,7 @@ class PairRace(Race):
 
     def _measure(self, entry: int) -> Measure:
         aucs = self.aucs(np.array([entry]))[0]
-        noise = _standard_error(aucs)
-        return _around(float(aucs.mean()), Measure(self.metric, std_error=noise, n_folds=len(aucs)))
+        return Measure.of_share(self.metric, float(aucs.mean()), _standard_error(aucs), len(aucs))
 
     def _auc(self, entry: int, fold: int, some: Index | None = None) -> float:
         similarity, truth = self.similarities[entry][fold], self.truths[fold]
@@ -234,12 +229,6 @@ class PairRace(Race):
 
     def _mean_auc(self, entry: int, chosen: list[Index], folds: list[int]) -> float:
         return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
-
-
-def _around(auc: float, measure: Measure) -> Measure:
-    """Return a measure with another value, and the interval about that."""
-    noise = Z95 * measure.std_error
-    return measure._replace(value=auc, low=max(auc - noise, 0.0), high=min(auc + noise, 1.0))
 
 
 def _standard_error(values: Array) -> float:
@@ -263,26 +252,8 @@ def pair_candidates(random_state: int) -> list[Candidate]:
     return [Candidate(name, learner, {}, GROWTH) for name, learner in learners.items()]
 
 
-def as_learners(given: Any) -> list[Candidate]:
-    """Return a user's candidates: names of learners, or of (learner, grid)."""
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError("candidates must map names to learners such as IdealizedKernel, if pairs are given")
-    return [_as_learner(str(name), value) for name, value in given.items()]
-
-
-def _as_learner(name: str, value: Any) -> Candidate:
-    if isinstance(value, Candidate):
-        candidate = value._replace(name=name)
-    else:
-        learner, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
-        candidate = Candidate(name, learner, grid, GROWTH)
-    learner = candidate.estimator
-    if learner is None:
-        return candidate._replace(grid={})
-    if isinstance(learner, type) or not hasattr(learner, "fit") or is_classifier(learner):
-        raise TypeError(f"candidate {name!r} must be a learner, if pairs are given; got {learner!r}")
-    check_grid(candidate)
-    return candidate
+def _is_learner(estimator: Any) -> bool:
+    return estimator is None or (hasattr(estimator, "fit") and not is_classifier(estimator))
 
 
 def _every(pairs: Pairs, n: int) -> Pairs:
@@ -314,7 +285,8 @@ def split_pairs(pairs: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> Pa
     judged = (
         pairs if len(pairs.dissimilar) else Pairs(pairs.similar, guess_dissimilar(n_rows, pairs.similar, rng))
     )
-    other = _usable(_of_other_rows(pairs, judged, n_rows, max(2, min(3, n_folds)), rng))
+    fold = rng.permutation(n_rows) % max(2, min(3, n_folds))
+    other = _usable([(_among(pairs, fold != k), _among(judged, fold == k)) for k in range(fold.max() + 1)])
     same = [] if _count(other) >= ENOUGH else _usable(_of_the_same_rows(pairs, judged, n_rows, n_folds, rng))
     folds = max(other, same, key=_count)
     if not folds:
@@ -323,11 +295,6 @@ def split_pairs(pairs: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> Pa
             "such as IdealizedKernel to all"
         )
     return folds
-
-
-def _of_other_rows(pairs: Pairs, judged: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> PairFolds:
-    fold = rng.permutation(n_rows) % n_folds
-    return [(_among(pairs, fold != k), _among(judged, fold == k)) for k in range(n_folds)]
 
 
 def _among(pairs: Pairs, wanted: Flags) -> Pairs:
@@ -350,27 +317,18 @@ def _of_the_same_rows(pairs: Pairs, judged: Pairs, n_rows: int, n_folds: int, rn
 
 def _not_implied(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
     """Return the pairs that do not follow from those that are learned from."""
+    if learned.are_of_two_groups():  # then those follow that pairs of whatever kind connect
+        group = connected_sets(np.vstack(learned), n_rows)
+        return Pairs(*(kind[group[kind[:, 0]] != group[kind[:, 1]]] for kind in test))
     group = connected_sets(learned.similar, n_rows)
-    if learned.are_of_two_groups():
-        return _not_known_of_two_groups(test, learned, n_rows)
     known = {tuple(pair) for pair in np.sort(group[learned.dissimilar], axis=1).tolist()}
     similar, dissimilar = group[test.similar], np.sort(group[test.dissimilar], axis=1)
     is_new = np.array([tuple(pair) not in known for pair in dissimilar.tolist()], dtype=bool)
     return Pairs(test.similar[similar[:, 0] != similar[:, 1]], test.dissimilar[is_new])
 
 
-def _not_known_of_two_groups(test: Pairs, learned: Pairs, n_rows: int) -> Pairs:
-    """Return the pairs whose rows are not connected by pairs that are learned from, of whatever kind."""
-    group = connected_sets(np.vstack(learned), n_rows)
-    return Pairs(*(kind[group[kind[:, 0]] != group[kind[:, 1]]] for kind in test))
-
-
 def _usable(folds: PairFolds) -> PairFolds:
-    return [(learned, test) for learned, test in folds if len(learned.similar) and _has_both_kinds(test)]
-
-
-def _has_both_kinds(pairs: Pairs) -> bool:
-    return len(pairs.similar) > 0 and len(pairs.dissimilar) > 0
+    return [(learned, test) for learned, test in folds if len(learned.similar) and all(map(len, test))]
 
 
 def _count(folds: PairFolds) -> int:

@@ -187,12 +187,12 @@ class Race(ABC):
         best = winner if won else self.best_of(i)
         if best is None:
             return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
-        others = self.reference is not None and i != self.reference
+        reference = self.reference
         return CandidateResult(
             name,
             self.entries[best].setting,
             self.measure(i),
-            self.compare(i, self.reference) if others and self.reference is not None else Difference(),
+            Difference() if reference is None or reference == i else self.compare(i, reference),
             float(self.fit_seconds[best] / self.n_folds[best]),
             float(self.predict_seconds[best] / self.n_folds[best]),
             *fate,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = float("nan")
+Z95 = 1.96  # standard errors to either side of a 95 % confidence interval
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
 PLAIN_FIELDS = ("rule", "reference", "winner", "settings", "n_fitted", "stopped")  # of a result, as in JSON
 ONE_STANDARD_ERROR, BEST = "one standard error", "best"  # how a candidate is selected
@@ -42,6 +43,12 @@ class Measure(NamedTuple):
     def is_known(self) -> bool:
         """Return whether anything was measured."""
         return bool(np.isfinite(self.value))
+
+    @classmethod
+    def of_share(cls, metric: Metric, value: float, std_error: float, n_folds: int) -> "Measure":
+        """Return a measure between 0 and 1 with its confidence interval."""
+        noise = Z95 * std_error
+        return cls(metric, value, std_error, max(value - noise, 0.0), min(value + noise, 1.0), n_folds)
 
     @property
     def rank(self) -> float:
@@ -146,11 +153,8 @@ class SearchResult(NamedTuple):
             metric,
             tuple(_candidate(one, metric) for one in document["candidates"]),
             tuple(document["listed"]),
-            measure=None if measure is None else _measure(measure, metric),
-            **{
-                name: document[name]
-                for name in ("rule", "reference", "winner", "settings", "n_fitted", "stopped")
-            },
+            measure=None if measure is None else Measure(metric, **_numbers(measure)),
+            **{name: document[name] for name in PLAIN_FIELDS},
         )
 
 
@@ -187,13 +191,9 @@ def _as_dict(value: Any) -> Any:
 
 def _candidate(document: Mapping[str, Any], metric: Metric) -> CandidateResult:
     fields = dict(document)
-    fields["measure"] = _measure(fields["measure"], metric)
+    fields["measure"] = Measure(metric, **_numbers(fields["measure"]))
     fields["difference"] = Difference(**_numbers(fields["difference"]))
     return CandidateResult(**_numbers(fields))
-
-
-def _measure(document: Mapping[str, Any], metric: Metric) -> Measure:
-    return Measure(metric, **_numbers(document))
 
 
 def _numbers(document: Mapping[str, Any]) -> dict[str, Any]:

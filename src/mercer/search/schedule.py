@@ -27,11 +27,6 @@ class Clock(NamedTuple):
     start: float
     budget: float | None
 
-    @classmethod
-    def started(cls, budget: float | None) -> "Clock":
-        """Return a clock that starts now."""
-        return cls(time.monotonic(), budget)
-
     def left(self) -> float:
         """Return the seconds that are left; infinitely many without a budget."""
         if self.budget is None:

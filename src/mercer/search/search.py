@@ -11,9 +11,10 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbac
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
+from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
@@ -135,7 +136,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
             More samples, without classes, for the learners and the scaler.
         """
-        clock = Clock.started(self.budget)
+        clock = Clock(time.monotonic(), self.budget)
         task = self._check(X, y, pairs, unlabelled)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         searched = task.at_most(self.max_rows, seed)
@@ -237,7 +238,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             check_positive(self.budget, "budget")
         if y is None and pairs is not None:
             X = validate_data(self, X, dtype=np.float64)
-            return PairTask(X, Pairs(*pairs).check(len(X)), _check_unlabelled(unlabelled, X))
+            return PairTask(X, Pairs(*pairs).check(len(X)), check_unlabelled(unlabelled, X.shape[1]))
         if pairs is not None:
             raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -247,7 +248,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"a search needs samples of two or more classes, but y holds one class: {classes[0]}"
             )
-        return LabelTask(X, y, _check_unlabelled(unlabelled, X))
+        return LabelTask(X, y, check_unlabelled(unlabelled, X.shape[1]))
 
     def _report(self, context: CallbackContext, race: Race) -> bool:
         """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
@@ -281,15 +282,6 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self.refit_seconds_ = time.monotonic() - start
         self.result_ = self.result_._replace(n_fitted=len(used.X))
         self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
-
-
-def _check_unlabelled(unlabelled: Any, X: Array) -> Array | None:
-    if unlabelled is None:
-        return None
-    rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
-    if rows.shape[1] != X.shape[1]:
-        raise ValueError(f"unlabelled has {rows.shape[1]} features, X has {X.shape[1]}")
-    return rows
 
 
 def _check_some_worked(race: Race) -> None:

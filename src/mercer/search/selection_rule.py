@@ -19,14 +19,7 @@ class Rule(NamedTuple):
     """How a choice among settings is made."""
 
     candidate: Index  # (n_settings,): which one a setting is of, by its place in the list
-    nearby: (
-        Array  # (n_settings, n_settings): how much the errors of others count for a setting, rows sum to 1
-    )
-
-    @classmethod
-    def of_one(cls, n_settings: int) -> "Rule":
-        """Return the rule for settings of one candidate that have no neighbours."""
-        return cls(np.zeros(n_settings, dtype=np.intp), np.eye(n_settings))
+    nearby: Array  # (n_settings, n_settings): how much errors of others count for each; rows sum to 1
 
     def among(self, some: Index) -> "Rule":
         """Return the rule for some of the settings."""

@@ -69,13 +69,19 @@ class Task(ABC):
     """What candidates are tried on, and how they are scored."""
 
     X: Array
+    unlabelled: Array | None
     reference: ClassVar[str]  # the candidate that the others are compared with
     candidate_names: ClassVar[tuple[str, ...]]  # of the candidates that it proposes
 
     @property
-    @abstractmethod
+    def n_unlabelled(self) -> int:
+        """Return the number of samples of which nothing is known."""
+        return 0 if self.unlabelled is None else len(self.unlabelled)
+
+    @property
     def n_rows(self) -> int:
-        """Return the number of samples, labelled, paired or not."""
+        """Return the number of samples, whatever is known of them."""
+        return len(self.X) + self.n_unlabelled
 
     @abstractmethod
     def propose(self, seed: int) -> list[Candidate]:

@@ -5,29 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.description import count
 from mercer.search.result import BEST, Difference, Measure, Metric, SearchResult
 
 REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
 PAIRS_DRAWN = "No dissimilar pairs were listed: those used for scoring were drawn at random."
-
-__all__ = [
-    "PAIRS_DRAWN",
-    "STOPPED",
-    "best_of",
-    "compare_with_reference",
-    "count",
-    "describe_difference",
-    "describe_measure",
-    "describe_rule",
-    "describe_settings",
-    "expected_on_new_samples",
-    "explain_selection",
-    "percent",
-    "reference_name",
-    "signed",
-]
 
 
 def percent(share: float) -> str:
