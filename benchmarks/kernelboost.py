@@ -16,12 +16,11 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import cpu_seconds, peak_memory, report
 from mercer import KernelBoost, KernelSVC
-from mercer.solvers.kernelboost import Gaussians, Prior, no_chunklets, run_em, state_problem
+from mercer.solvers.kernelboost import Gaussians, chunk_labels, run_em, state_problem
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
 
-RIDGE = 1e-6  # scikit-learn's reg_covar
 N_DRAWS, N_LABELS, N_UNLABELLED, N_COMPONENTS = 20, 3, 1000, 15
 OURS = "KernelBoost"
 UNKNOWN = -1  # scikit-learn's mark of an unlabelled row
@@ -42,9 +41,11 @@ def blobs(n: int, n_features: int = 30, n_classes: int = 10) -> tuple[Array, Lab
 def time_em() -> None:
     """Print the CPU time of a step of EM over that of scikit-learn, from the same mixture."""
     X, _ = blobs(10_000)
-    rival = GaussianMixture(10, max_iter=1, init_params="random_from_data", random_state=0).fit(X)
+    rival = GaussianMixture(10, max_iter=1, init_params="random_from_data", random_state=0, reg_covar=0)
+    rival.fit(X)
     start = Gaussians(rival.weights_, rival.means_, rival.precisions_cholesky_)
-    problem = state_problem(X, no_chunklets(), 10, prior=Prior(ridge=RIDGE))
+    free = chunk_labels(np.empty(0, dtype=np.intp))  # no row has a label
+    problem = state_problem(X, free, 10)
 
     def theirs(n_steps: int) -> None:
         for _ in range(n_steps):

@@ -13,7 +13,7 @@ from mercer import KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture
 from mercer.learners import kernelboost
 from mercer.quality import alignment
-from mercer.solvers.kernelboost import Prior, WeakLearner, boost_mixtures, chunk_labels
+from mercer.solvers.kernelboost import WeakLearner, boost_mixtures, chunk_labels
 from stand_ins import Stop
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])
@@ -44,7 +44,7 @@ def test_the_kernel_is_that_of_the_boosted_mixtures_of_standardised_rows(kind):
     rounds = boost_mixtures(
         Z,
         chunk_labels(y),
-        WeakLearner(3, kind, Prior(strength=5.0), n_starts=2, max_iter=30, tol=1e-3),
+        WeakLearner(3, kind, 5.0, n_starts=2, max_iter=30, tol=1e-3),
         np.random.RandomState(0),
         n_rounds=4,
         decay=10.0,

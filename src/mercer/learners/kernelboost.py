@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.callback import CallbackContext
@@ -10,10 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._typing import Array
+from mercer._typing import Array, Flags
 from mercer.kernels import Mixture
 from mercer.learners.base import KernelLearner, TrainingData
-from mercer.learners.standardized import Standardized, standardize_rows
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.quality import alignment, ideal_kernel
@@ -22,7 +21,6 @@ from mercer.solvers.kernelboost import (
     Chunklets,
     CollapseError,
     ContradictionError,
-    Prior,
     Round,
     TooFewComponentsError,
     WeakLearner,
@@ -31,6 +29,8 @@ from mercer.solvers.kernelboost import (
     chunk_pairs,
     color_greedily,
 )
+
+CONSTANT = 1e-12  # of a column's largest value: a smaller spread is rounding, and no Gaussian could fit it
 
 
 class KernelBoost(KernelLearner):
@@ -292,7 +292,7 @@ class KernelBoost(KernelLearner):
         return WeakLearner(
             self.n_components_,
             self.covariance_type,
-            Prior(strength=strength),  # of the standardised rows: all variances are one
+            strength,  # as if rows of covariance I had been seen: these are standardised
             int(self.n_starts),
             int(self.max_iter),
             float(self.tol),
@@ -302,7 +302,7 @@ class KernelBoost(KernelLearner):
         alpha: Array = self.alphas_[:n_rounds]
         return alpha / alpha.sum() if self.normalize else alpha
 
-    def _keep(self, standard: Standardized, rounds: list[Round]) -> None:
+    def _keep(self, standard: "Standardized", rounds: list[Round]) -> None:
         self.alphas_ = np.array([r.alpha for r in rounds])
         self.edges_ = np.array([r.edge for r in rounds])
         self.n_iter_ = max(r.n_iter for r in rounds)
@@ -326,3 +326,50 @@ def _chunklets(known: TrainingData) -> Chunklets:
         return chunk_pairs(known.pairs, len(known.X))
     except ContradictionError as error:
         raise ValueError(f"{error}. Drop one of these pairs") from error
+
+
+class Standardized(NamedTuple):
+    """Standardised rows without the constant columns, and how they were made."""
+
+    rows: Array  # (n, number of columns that vary)
+    centre: Array  # (d,)
+    spread: Array  # (d,), zero for constant columns
+
+    @property
+    def varies(self) -> Flags:
+        """Return which columns are not constant."""
+        varying: Flags = self.spread > 0.0
+        return varying
+
+    def place(self, points: Array) -> Array:
+        """Return points (…, columns that vary) in the columns as they were given."""
+        placed = np.broadcast_to(self.centre, (*points.shape[:-1], len(self.centre))).copy()
+        placed[..., self.varies] += points * self.spread[self.varies]
+        return placed
+
+    def stretch(self, factors: Array, diagonal: bool) -> Array:
+        """Return factors P of inverse covariances for the given columns; zero for constant ones."""
+        spread, d = self.spread[self.varies], len(self.spread)
+        if diagonal:
+            stretched = np.zeros((*factors.shape[:-1], d))
+            stretched[..., self.varies] = factors / spread
+            return stretched
+        stretched = np.zeros((*factors.shape[:-2], d, d))
+        stretched[..., np.ix_(self.varies, self.varies)[0], np.ix_(self.varies, self.varies)[1]] = (
+            factors / spread[:, None]
+        )
+        return stretched
+
+
+def standardize_rows(X: Array, more: Array | None) -> Standardized:
+    """Return all rows, `more` below X, standardised; raise ValueError if they are all equal."""
+    rows = X.copy() if more is None else np.vstack([X, more])
+    centre = rows.mean(axis=0)
+    size = np.abs(rows).max(axis=0)
+    rows -= centre
+    spread = np.sqrt(np.mean(rows**2, axis=0))
+    spread[spread <= CONSTANT * size] = 0.0
+    if not np.any(spread):
+        raise ValueError("all rows are equal: no kernel can distinguish them")
+    varies = spread > 0.0
+    return Standardized(rows[:, varies] / spread[varies], centre, spread)

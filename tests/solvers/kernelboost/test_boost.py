@@ -20,9 +20,9 @@ from mercer.solvers.kernelboost.chunklets import (
     dissolve_chunklets,
     neighbour_graph,
 )
-from mercer.solvers.kernelboost.gaussians import Prior, log_joint
+from mercer.solvers.kernelboost.gaussians import log_joint
 
-WEAK = WeakLearner(3, "full", Prior(strength=3.0), n_starts=1, max_iter=10, tol=1e-3)
+WEAK = WeakLearner(3, "full", 3.0, n_starts=1, max_iter=10, tol=1e-3)
 
 
 def dense_signs(chunklets, n):

@@ -9,7 +9,7 @@ from sklearn.mixture import GaussianMixture
 
 from mercer.pairs import Pairs
 from mercer.solvers.kernelboost.assignments import TooFewComponentsError, plan_assignments
-from mercer.solvers.kernelboost.chunklets import Chunklets, chunk_labels, chunk_pairs, no_chunklets
+from mercer.solvers.kernelboost.chunklets import Chunklets, chunk_labels, chunk_pairs
 from mercer.solvers.kernelboost.em import (
     draw_start,
     effective_weights,
@@ -22,13 +22,21 @@ from mercer.solvers.kernelboost.em import (
 from mercer.solvers.kernelboost.gaussians import (
     CollapseError,
     Gaussians,
-    Prior,
     fit_gaussians,
     log_joint,
     log_prior,
 )
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])
+FREE = chunk_labels(np.empty(0, dtype=np.intp))  # no row is in a chunklet
+
+
+def covariances_of(model):
+    """Return Σ of each component: (M, d, d), (1, d, d) or, "diag", the variances (M, d)."""
+    if model.factors.ndim == 2:
+        return model.factors**-2.0
+    inverse = np.linalg.inv(model.factors)
+    return inverse.transpose(0, 2, 1) @ inverse
 
 
 def clumps(rng, n=90, d=3, n_clumps=3):
@@ -45,12 +53,12 @@ def assert_same_mixture(found, expected, **tol):
         assert_allclose(mine, theirs, **tol)
 
 
-def sklearn_after(X, model, kind, n_steps, ridge):
-    precisions = np.linalg.inv(model.covariances) if kind != "diag" else 1 / model.covariances
+def sklearn_after(X, model, kind, n_steps):
+    precisions = np.linalg.inv(covariances_of(model)) if kind != "diag" else 1 / covariances_of(model)
     rival = GaussianMixture(
         len(model.means),
         covariance_type=kind,
-        reg_covar=ridge,
+        reg_covar=0.0,
         max_iter=n_steps,
         tol=0.0,
         weights_init=model.weights,
@@ -66,12 +74,12 @@ def sklearn_after(X, model, kind, n_steps, ridge):
 @pytest.mark.parametrize("n_steps", [1, 2, 7])
 def test_without_constraints_each_step_is_that_of_scikit_learn(rng, kind, n_steps):
     X, _ = clumps(rng)
-    problem = state_problem(X, no_chunklets(), 3, kind=kind, prior=Prior(ridge=1e-4))
+    problem = state_problem(X, FREE, 3, kind=kind)
     model = start(problem)
-    rival = sklearn_after(X, model, kind, n_steps, 1e-4)
+    rival = sklearn_after(X, model, kind, n_steps)
     found = run_em(problem, model, max_iter=n_steps, tol=0.0)
     assert found.n_iter == n_steps
-    covariances = found.model.covariances
+    covariances = covariances_of(found.model)
     assert_allclose(found.model.weights, rival.weights_, atol=1e-8)
     assert_allclose(found.model.means, rival.means_, atol=1e-8)
     assert_allclose(covariances[0] if kind == "tied" else covariances, rival.covariances_, atol=1e-8)
@@ -80,8 +88,8 @@ def test_without_constraints_each_step_is_that_of_scikit_learn(rng, kind, n_step
 @EACH_KIND
 def test_log_joint_is_the_density_of_scipy(rng, kind):
     X, label = clumps(rng, 40)
-    model = fit_gaussians(X, np.eye(3)[label], kind, Prior(strength=2.0))
-    covariances = model.covariances
+    model = fit_gaussians(X, np.eye(3)[label], kind, 2.0)
+    covariances = covariances_of(model)
     for j in range(3):
         C = covariances[min(j, len(covariances) - 1)]
         C = np.diag(C) if kind == "diag" else C
@@ -93,30 +101,30 @@ def test_log_joint_is_the_density_of_scipy(rng, kind):
 def test_the_m_step_is_the_formula_with_its_prior(rng, kind):
     X = rng.normal(size=(20, 2))
     R = rng.dirichlet(np.ones(3), size=20) * rng.uniform(0.5, 2.0, size=(20, 1))
-    nu, S0 = 4.0, np.array([0.5, 2.0])
-    model = fit_gaussians(X, R, kind, Prior(strength=nu, scale=S0))
+    nu = 4.0
+    model = fit_gaussians(X, R, kind, nu)
     N = R.sum(axis=0)
     means = [sum(R[i, j] * X[i] for i in range(20)) / N[j] for j in range(3)]
     S = [sum(R[i, j] * np.outer(X[i] - means[j], X[i] - means[j]) for i in range(20)) for j in range(3)]
     if kind == "tied":
-        expected = (sum(S) + nu * np.diag(S0)) / (N.sum() + nu)
-        assert_allclose(model.covariances[0], expected, rtol=1e-10)
+        expected = (sum(S) + nu * np.eye(2)) / (N.sum() + nu)
+        assert_allclose(covariances_of(model)[0], expected, rtol=1e-10)
     for j in range(3):
         assert_allclose(model.means[j], means[j], rtol=1e-10)
-        expected = (S[j] + nu * np.diag(S0)) / (N[j] + nu)
+        expected = (S[j] + nu * np.eye(2)) / (N[j] + nu)
         if kind == "full":
-            assert_allclose(model.covariances[j], expected, rtol=1e-10)
+            assert_allclose(covariances_of(model)[j], expected, rtol=1e-10)
         if kind == "diag":
-            assert_allclose(model.covariances[j], np.diag(expected), rtol=1e-10)
+            assert_allclose(covariances_of(model)[j], np.diag(expected), rtol=1e-10)
 
 
 @EACH_KIND
 def test_integer_weights_are_repeated_rows(rng, kind):
     X, _ = clumps(rng, 40)
     times = rng.integers(1, 4, size=40)
-    options = {"kind": kind, "prior": Prior(strength=3.0)}
-    weighted = state_problem(X, no_chunklets(), 3, weights=times.astype(float), **options)
-    repeated = state_problem(np.repeat(X, times, axis=0), no_chunklets(), 3, **options)
+    options = {"kind": kind, "nu": 3.0}
+    weighted = state_problem(X, FREE, 3, weights=times.astype(float), **options)
+    repeated = state_problem(np.repeat(X, times, axis=0), FREE, 3, **options)
     model = start(weighted)
     one, other = (run_em(problem, model, max_iter=9, tol=0.0) for problem in (weighted, repeated))
     assert_same_mixture(one.model, other.model, rtol=1e-8, atol=1e-10)
@@ -133,9 +141,9 @@ def test_integer_weights_of_chunklets_are_repeated_chunklets(rng):
         np.concatenate([chunklets.number, 3 + chunklets.number]),
         np.concatenate([chunklets.apart, 3 + chunklets.apart]),
     )
-    prior = Prior(strength=4.0)
-    weighted = state_problem(X, chunklets, 3, prior=prior, weights=weights)
-    repeated = state_problem(np.vstack([X, X[:6]]), again, 3, prior=prior)
+    nu = 4.0
+    weighted = state_problem(X, chunklets, 3, nu=nu, weights=weights)
+    repeated = state_problem(np.vstack([X, X[:6]]), again, 3, nu=nu)
     model = start(weighted)
     one, other = (run_em(problem, model, max_iter=5, tol=0.0) for problem in (weighted, repeated))
     assert_same_mixture(one.model, other.model, rtol=1e-8, atol=1e-10)
@@ -148,11 +156,11 @@ def test_the_objective_never_falls_if_what_is_constrained_together_weighs_the_sa
     X, label = clumps(rng, 60)
     chunklets = chunk_labels(label[:15])  # all of them hang together
     w = np.ones(60) if weights == "uniform" else np.r_[np.full(15, 3.0), rng.uniform(0.1, 2.0, size=45)]
-    problem = state_problem(X, chunklets, 3, kind=kind, prior=Prior(strength=4.0), weights=w)
+    problem = state_problem(X, chunklets, 3, kind=kind, nu=4.0, weights=w)
     model, objectives = start(problem), []
     for _ in range(25):
         found = expect(problem, model)
-        objectives.append(found.log_likelihood + found.log_compliance + log_prior(model, problem.prior))
+        objectives.append(found.log_likelihood + found.log_compliance + log_prior(model, problem.nu))
         model = maximize(problem, found.shares)
     assert np.diff(objectives).min() > -1e-9 * abs(objectives[-1])
     assert objectives[-1] > objectives[0] + 1.0
@@ -161,7 +169,7 @@ def test_the_objective_never_falls_if_what_is_constrained_together_weighs_the_sa
 def test_the_objective_is_the_sum_over_allowed_assignments(rng):
     X = rng.normal(size=(5, 2))
     chunklets = chunk_pairs(Pairs([(0, 1)], [(1, 2), (2, 3)]).check(5), 5)  # {0, 1} – {2} – {3}; 4 is free
-    problem = state_problem(X, chunklets, 2, prior=Prior(strength=3.0))
+    problem = state_problem(X, chunklets, 2, nu=3.0)
     model = start(problem)
     L = log_joint(X, model)
     total, free = 0.0, np.exp(L[4]).sum()
@@ -177,7 +185,7 @@ def test_the_objective_is_the_sum_over_allowed_assignments(rng):
 
 def test_all_shares_respect_hard_constraints(rng):
     X, label = clumps(rng, 30)
-    problem = state_problem(X, chunk_labels(label[:9]), 3, prior=Prior(strength=4.0))
+    problem = state_problem(X, chunk_labels(label[:9]), 3, nu=4.0)
     shares = expect(problem, fit_mixture(problem, np.random.RandomState(0)).model).shares
     for k in range(3):
         assert_allclose(np.ptp(shares[:9][label[:9] == k], axis=0), 0.0, atol=1e-12)
@@ -194,7 +202,7 @@ def test_effective_weights_sum_to_the_effective_sample_size(rng):
 
 def test_more_starts_find_no_worse_fit_and_constraints_count(rng):
     X, label = clumps(rng, 60, n_clumps=4)
-    problem = state_problem(X, chunk_labels(label[:8]), 4, prior=Prior(strength=4.0))
+    problem = state_problem(X, chunk_labels(label[:8]), 4, nu=4.0)
     scores = [
         fit_mixture(problem, np.random.RandomState(3), n_starts=n, max_iter=20).score for n in (1, 3, 9)
     ]
@@ -207,8 +215,8 @@ def test_of_equal_likelihood_the_fit_that_respects_the_constraints_has_the_bette
     side = np.repeat([0, 0, 1, 1], 50)
     rows = np.array([0, 1, 50, 51, 100, 101, 150, 151])
     chunklets = Chunklets(rows, side[rows], np.array([[0, 1]]))
-    problem = state_problem(X, chunklets, 2, prior=Prior(strength=3.0))
-    free = state_problem(X, no_chunklets(), 2, prior=Prior(strength=3.0))
+    problem = state_problem(X, chunklets, 2, nu=3.0)
+    free = state_problem(X, FREE, 2, nu=3.0)
     right, wrong = (
         run_em(problem, run_em(free, _two(means), max_iter=50, tol=0.0).model, max_iter=0, tol=0.0)
         for means in ([[0.0, 2.0], [4.0, 2.0]], [[2.0, 0.0], [2.0, 4.0]])
@@ -226,7 +234,7 @@ def _two(means):
 
 def test_seeds_are_rows_or_means_of_chunklets_and_none_is_drawn_twice(rng):
     X, label = clumps(rng, 12)
-    problem = state_problem(X, chunk_labels(label[:6]), 9, prior=Prior(strength=4.0))
+    problem = state_problem(X, chunk_labels(label[:6]), 9, nu=4.0)
     points = {tuple(X[:6][label[:6] == k].mean(axis=0).round(9)) for k in range(3)}
     points |= {tuple(row.round(9)) for row in X[6:]}
     seeds = start(problem).means
@@ -236,7 +244,7 @@ def test_seeds_are_rows_or_means_of_chunklets_and_none_is_drawn_twice(rng):
 def test_rows_of_no_weight_are_no_seeds(rng):
     X, _ = clumps(rng, 30)
     w = np.where(np.arange(30) < 5, 1.0, 0.0)
-    problem = state_problem(X, no_chunklets(), 4, prior=Prior(strength=4.0), weights=w)
+    problem = state_problem(X, FREE, 4, nu=4.0, weights=w)
     for seed in range(5):
         for mean in start(problem, seed).means:
             assert np.any(np.all(X[:5] == mean, axis=1))
@@ -245,7 +253,7 @@ def test_rows_of_no_weight_are_no_seeds(rng):
 @EACH_KIND
 def test_duplicates_and_more_components_than_rows_do_no_harm(kind):
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 3, axis=0)
-    problem = state_problem(X, no_chunklets(), 8, kind=kind, prior=Prior(strength=3.0))
+    problem = state_problem(X, FREE, 8, kind=kind, nu=3.0)
     found = fit_mixture(problem, np.random.RandomState(0))
     assert np.all(np.isfinite(log_joint(X, found.model)))
 
@@ -254,7 +262,7 @@ def test_a_component_that_collapses_is_an_error_without_a_prior():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 3, axis=0)
     for kind in ("full", "diag"):
         with pytest.raises(CollapseError, match="its density is unbounded"):
-            fit_gaussians(X, np.repeat(np.eye(2), 3, axis=0), kind, Prior())
+            fit_gaussians(X, np.repeat(np.eye(2), 3, axis=0), kind, 0.0)
 
 
 def test_too_few_components_are_an_error_that_says_how_many_are_needed(rng):
@@ -270,7 +278,7 @@ def test_too_few_components_are_an_error_that_says_how_many_are_needed(rng):
 
 def test_the_same_seed_gives_the_same_fit(rng):
     X, label = clumps(rng, 30)
-    problem = state_problem(X, chunk_labels(label[:6]), 3, prior=Prior(strength=4.0))
+    problem = state_problem(X, chunk_labels(label[:6]), 3, nu=4.0)
     one, other = (fit_mixture(problem, np.random.RandomState(5), n_starts=2) for _ in range(2))
     for mine, theirs in zip(one.model, other.model, strict=True):
         assert_array_equal(mine, theirs)

@@ -8,10 +8,9 @@ from mercer.solvers.kernelboost.chunklets import (
     chunk_labels,
     chunk_pairs,
     color_greedily,
-    no_chunklets,
 )
 from mercer.solvers.kernelboost.em import run_em, state_problem
-from mercer.solvers.kernelboost.gaussians import KINDS, CollapseError, Gaussians, Prior
+from mercer.solvers.kernelboost.gaussians import KINDS, CollapseError, Gaussians
 
 __all__ = [
     "KINDS",
@@ -19,7 +18,6 @@ __all__ = [
     "CollapseError",
     "ContradictionError",
     "Gaussians",
-    "Prior",
     "Round",
     "TooFewComponentsError",
     "WeakLearner",
@@ -27,7 +25,6 @@ __all__ = [
     "chunk_labels",
     "chunk_pairs",
     "color_greedily",
-    "no_chunklets",
     "run_em",
     "state_problem",
 ]

@@ -61,7 +61,8 @@ def plan_assignments(chunklets: Chunklets, n_components: int, max_steps: int = M
         members, own = np.flatnonzero(unit == number), edges[of_edge == number]
         trellis = build_trellis(members, own, n_components, max_steps)
         if trellis is None:
-            _check_clique(members, own, n_components)
+            if (size := _greedy_clique(members, own)) > n_components:
+                raise _too_few(n_components, size)
             loopy.append((int(number), own, len(own) >= len(members)))
         elif trellis.n_states[-1] == 0:
             raise _too_few(n_components, _greedy_clique(members, own))
@@ -84,12 +85,6 @@ def infer_assignments(plan: Assignments, evidence: Array) -> Inference:
     for number, edges, has_loops in plan.loopy:
         log_sums[number] = propagate_beliefs(edges, evidence, posterior, has_loops)
     return Inference(posterior, log_sums)
-
-
-def _check_clique(members: Index, apart: Index, n_components: int) -> None:
-    size = _greedy_clique(members, apart)
-    if size > n_components:
-        raise _too_few(n_components, size)
 
 
 def _greedy_clique(members: Index, apart: Index) -> int:

@@ -15,7 +15,7 @@ from mercer._typing import Array, Index
 from mercer.limits import one_thread
 from mercer.solvers.kernelboost.chunklets import Chunklets, dissolve_chunklets, neighbour_graph
 from mercer.solvers.kernelboost.em import MixtureProblem, effective_weights, fit_mixture, state_problem
-from mercer.solvers.kernelboost.gaussians import Gaussians, Prior, log_joint, softmax_rows
+from mercer.solvers.kernelboost.gaussians import Gaussians, log_joint, softmax_rows
 
 
 class BoostSettings(NamedTuple):
@@ -36,7 +36,7 @@ class WeakLearner(NamedTuple):
 
     n_components: int  # M
     kind: str  # of covariance: "full", "tied" or "diag"
-    prior: Prior
+    nu: float  # the strength of the prior of the covariances
     n_starts: int
     max_iter: int
     tol: float
@@ -199,5 +199,5 @@ def largest_alpha(weights: PairWeights, max_alpha: float) -> float:
 
 def _state(X: Array, chunklets: Chunklets, weak: WeakLearner) -> MixtureProblem:
     if weak.n_components == 1:  # all rows share it, whatever is known: no constraint could be respected
-        chunklets = chunklets.without_edges()
-    return state_problem(X, chunklets, weak.n_components, kind=weak.kind, prior=weak.prior)
+        chunklets = chunklets._replace(apart=chunklets.apart[:0])
+    return state_problem(X, chunklets, weak.n_components, kind=weak.kind, nu=weak.nu)

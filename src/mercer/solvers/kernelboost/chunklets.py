@@ -36,10 +36,6 @@ class Chunklets(NamedTuple):
         """Return how many there are."""
         return int(self.number.max(initial=-1)) + 1
 
-    def without_edges(self) -> "Chunklets":
-        """Return the same sets, none of them apart."""
-        return self._replace(apart=self.apart[:0])
-
     def signs(self) -> Array:
         """Return what is known of chunklets two at a time: 1 for one and itself, −1 for two apart, else 0."""
         signs = np.eye(self.n_chunklets)
@@ -47,14 +43,8 @@ class Chunklets(NamedTuple):
         return signs
 
 
-def no_chunklets() -> Chunklets:
-    """Return what leaves all rows free."""
-    none = np.empty(0, dtype=np.intp)
-    return Chunklets(none, none, none.reshape(0, 2))
-
-
 def chunk_labels(label: Index) -> Chunklets:
-    """Return one chunklet for each class, each apart from all others; all rows are labelled."""
+    """Return one chunklet for each class, each apart from all others; rows behind the labels are free."""
     n_classes = int(label.max(initial=-1)) + 1
     return Chunklets(np.arange(len(label)), label, np.column_stack(np.triu_indices(n_classes, k=1)))
 

@@ -20,7 +20,6 @@ from mercer.solvers.kernelboost.assignments import Assignments, infer_assignment
 from mercer.solvers.kernelboost.chunklets import Chunklets
 from mercer.solvers.kernelboost.gaussians import (
     Gaussians,
-    Prior,
     fit_gaussians,
     log_joint,
     log_prior,
@@ -36,7 +35,7 @@ class MixtureProblem(NamedTuple):
     plan: Assignments
     n_components: int
     kind: str  # of covariance: "full", "tied" or "diag"
-    prior: Prior
+    nu: float  # ν₀, the strength of the prior of the covariances
 
 
 class Expectation(NamedTuple):
@@ -64,7 +63,7 @@ def state_problem(
     n_components: int,
     *,
     kind: str = "full",
-    prior: Prior | None = None,
+    nu: float = 0.0,
     weights: Array | None = None,
 ) -> MixtureProblem:
     """Return the problem; raise `TooFewComponentsError` if M components cannot keep all chunklets apart.
@@ -79,14 +78,14 @@ def state_problem(
         M.
     kind : {"full", "tied", "diag"}, default="full"
         A covariance for each component, one for all, or diagonal ones.
-    prior : Prior, optional
-        Of the covariances. Without one (or a ridge) a component may collapse.
+    nu : float, default=0.0
+        ν₀, the strength of the prior of the covariances. Without one a component may collapse.
     weights : array of shape (n,), optional
         The weights of the rows, as multiplicities: see `effective_weights`. None: all one.
     """
     weights = np.ones(len(X)) if weights is None else weights
     plan = plan_assignments(chunklets, n_components)
-    return MixtureProblem(X, weights, plan, n_components, kind, Prior() if prior is None else prior)
+    return MixtureProblem(X, weights, plan, n_components, kind, nu)
 
 
 def effective_weights(weights: Array) -> Array:
@@ -118,7 +117,7 @@ def expect(problem: MixtureProblem, model: Gaussians) -> Expectation:
 
 def maximize(problem: MixtureProblem, shares: Array) -> Gaussians:
     """Return the most likely mixture for given shares: the M-step."""
-    return fit_gaussians(problem.X, shares * problem.weights[:, None], problem.kind, problem.prior)
+    return fit_gaussians(problem.X, shares * problem.weights[:, None], problem.kind, problem.nu)
 
 
 def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: float) -> MixtureFit:
@@ -129,7 +128,7 @@ def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: flo
     before, size = -np.inf, problem.weights.sum()
     for step in range(max_iter + 1):
         found = expect(problem, model)
-        objective = found.log_likelihood + found.log_compliance + log_prior(model, problem.prior)
+        objective = found.log_likelihood + found.log_compliance + log_prior(model, problem.nu)
         converged = abs(objective - before) < tol * size
         if converged or step == max_iter:
             break
@@ -166,7 +165,7 @@ def fit_mixture(
     fits = (
         run_em(problem, draw_start(problem, rng), max_iter=max_iter, tol=tol) for _ in range(max(1, n_starts))
     )
-    return max(fits, key=_score)
+    return max(fits, key=lambda fit: fit.score)
 
 
 def draw_start(problem: MixtureProblem, rng: RandomState) -> Gaussians:
@@ -187,9 +186,8 @@ def draw_start(problem: MixtureProblem, rng: RandomState) -> Gaussians:
         seeds[j] = points[chosen]
         new = np.sum((points - seeds[j]) ** 2, axis=1)
         distance = np.minimum(distance, new) if j else new
-    d, nu = points.shape[1], problem.prior.strength
-    size = weights @ distance / d + nu * np.mean(problem.prior.scale)
-    variance = float(size / (weights.sum() + nu)) or 1.0
+    d, nu = points.shape[1], problem.nu
+    variance = float((weights @ distance / d + nu) / (weights.sum() + nu)) or 1.0
     shape = {"full": (problem.n_components, d, d), "tied": (1, d, d), "diag": (problem.n_components, d)}
     factors = np.broadcast_to(
         (np.ones(d) if problem.kind == "diag" else np.eye(d)) / np.sqrt(variance), shape[problem.kind]
@@ -206,7 +204,3 @@ def _points(problem: MixtureProblem) -> tuple[Array, Array]:
     size = gather @ bound
     means = (gather @ (bound[:, None] * X[chunklets.rows])) / np.where(size > 0.0, size, 1.0)[:, None]
     return np.concatenate([means, X[free]]), np.concatenate([size, w[free]])
-
-
-def _score(fit: MixtureFit) -> float:
-    return fit.score

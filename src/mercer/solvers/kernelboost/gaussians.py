@@ -7,6 +7,13 @@ A covariance is kept as a factor P of its inverse, :math:`\Sigma^{-1} = P P^\top
 
 is one product of matrices for each component. Covariances are "full", "tied" (one for all components) or
 "diag"; their factors are of shape (M, d, d), (1, d, d) and (M, d).
+
+Of covariances is presumed what ν₀ more rows of covariance I say, the strength of the prior:
+
+.. math:: \Sigma_j = (N_j S_j + \nu_0 I) / (N_j + \nu_0),
+
+the largest posterior density for an inverse Wishart prior, whose logarithm is, up to a constant,
+:math:`-\tfrac{\nu_0}{2} (\log |\Sigma| + \operatorname{tr} \Sigma^{-1})`.
 """
 
 from collections.abc import Iterator
@@ -51,30 +58,6 @@ class Gaussians(NamedTuple):
         offsets: Array = np.log(self.weights) + np.log(diagonal).sum(axis=1)
         return offsets
 
-    @property
-    def covariances(self) -> Array:
-        """Return Σ of each component: (M, d, d), (1, d, d) or, "diag", the variances (M, d)."""
-        if self.factors.ndim == 2:
-            return self.factors**-2.0
-        inverse = np.linalg.inv(self.factors)
-        covariances: Array = inverse.transpose(0, 2, 1) @ inverse
-        return covariances
-
-
-class Prior(NamedTuple):
-    r"""What is presumed of covariances.
-
-    .. math:: \Sigma_j = (N_j S_j + \nu_0 S_0) / (N_j + \nu_0) + \epsilon I.
-
-    With ε = 0 that is the largest posterior density for a prior whose logarithm is, up to a constant,
-    :math:`-\tfrac{\nu_0}{2} (\log |\Sigma| + \operatorname{tr} S_0 \Sigma^{-1})`, an inverse Wishart one. As
-    if ν₀ more rows with the covariance S₀ had been seen.
-    """
-
-    strength: float = 0.0  # ν₀
-    scale: Array | float = 1.0  # the diagonal of S₀
-    ridge: float = 0.0  # ε, which scikit-learn calls reg_covar
-
 
 def log_joint(X: Array, model: Gaussians) -> Array:
     """Return log π_j G(x | μ_j, Σ_j) for each row and component. O(n M d²), and O(n M d) for "diag"."""
@@ -100,7 +83,7 @@ def log_joint(X: Array, model: Gaussians) -> Array:
     return values
 
 
-def fit_gaussians(X: Array, shares: Array, kind: str, prior: Prior) -> Gaussians:
+def fit_gaussians(X: Array, shares: Array, kind: str, nu: float) -> Gaussians:
     """Return the mixture for which the rows, shared out, are the most likely: the M-step. O(n M d²).
 
     Parameters
@@ -111,33 +94,32 @@ def fit_gaussians(X: Array, shares: Array, kind: str, prior: Prior) -> Gaussians
         How much of each row belongs to each component: posteriors, times the weight of the row.
     kind : {"full", "tied", "diag"}
         What covariances there are.
-    prior : Prior
-        Of the covariances.
+    nu : float
+        ν₀, the strength of the prior of the covariances; 0 is none.
     """
     size = shares.sum(axis=0) + SETTINGS.least_size
     means = (shares.T @ X) / size[:, None]
     if kind == "diag":
         scatter = np.stack([share @ (X - mean) ** 2 for share, mean in zip(shares.T, means, strict=True)])
-        # S₀, ν₀ and N_j are as in the other branch, but only the diagonal of S_j counts
-        variance = (scatter + prior.strength * prior.scale) / (size[:, None] + prior.strength) + prior.ridge
-        return Gaussians(size / size.sum(), means, _positive(variance) ** -0.5)
+        variance = (scatter + nu) / (size[:, None] + nu)
+        if not np.all(variance > 0.0):
+            raise _collapsed()
+        return Gaussians(size / size.sum(), means, variance**-0.5)
     scatter, counts = _scatter(X, shares, means), size
     if kind == "tied":
         scatter, counts = scatter.sum(axis=0, keepdims=True), size.sum(keepdims=True)
-    covariances = scatter / (counts + prior.strength)[:, None, None]
-    diagonal = np.einsum("jkk->jk", covariances)  # a view: S₀ is diagonal, and so is the ridge
-    diagonal += prior.strength * prior.scale / (counts + prior.strength)[:, None] + prior.ridge
+    covariances = scatter / (counts + nu)[:, None, None]
+    diagonal = np.einsum("jkk->jk", covariances)  # a view
+    diagonal += nu / (counts + nu)[:, None]
     return Gaussians(size / size.sum(), means, np.stack([_factor(C) for C in covariances]))
 
 
-def log_prior(model: Gaussians, prior: Prior) -> float:
-    """Return the logarithm of the prior's density (`Prior`), up to a constant."""
-    if prior.strength == 0.0:
-        return 0.0
+def log_prior(model: Gaussians, nu: float) -> float:
+    """Return the logarithm of the prior's density, up to a constant."""
     P = model.factors
     squared = P**2 if P.ndim == 2 else np.einsum("jkl,jkl->jk", P, P)  # the diagonals of the inverses
     diagonal = P if P.ndim == 2 else np.einsum("jkk->jk", P)
-    return float(-0.5 * prior.strength * (np.sum(prior.scale * squared) - 2 * np.sum(np.log(diagonal))))
+    return float(-0.5 * nu * (np.sum(squared) - 2 * np.sum(np.log(diagonal))))
 
 
 def softmax_rows(values: Array) -> Array:
@@ -181,12 +163,6 @@ def _blocks(n: int) -> Iterator[slice]:
         slice(start, min(start + SETTINGS.rows_per_block, n))
         for start in range(0, n, SETTINGS.rows_per_block)
     )
-
-
-def _positive(variance: Array) -> Array:
-    if not np.all(variance > 0.0):
-        raise _collapsed()
-    return variance
 
 
 def _collapsed() -> ValueError:
