@@ -74,7 +74,7 @@ class Kernel(sk_kernels.Kernel):
         if not isinstance(other, Kernel) or type(self) is not type(other):
             return False
         mine, theirs = self.get_params(), other.get_params()
-        return all(_same(value, theirs[name]) for name, value in mine.items())
+        return all(same(value, theirs[name]) for name, value in mine.items())
 
     __hash__ = None  # type: ignore[assignment]  # as in scikit-learn, whose set_params changes kernels
 
@@ -132,7 +132,8 @@ def _read_only(value: Any) -> Any:
     return copy
 
 
-def _same(a: object, b: object) -> bool:
+def same(a: object, b: object) -> bool:
+    """Return whether two parameters are equal; arrays, if all their entries are."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(np.asarray(a), np.asarray(b))
     return bool(a == b)

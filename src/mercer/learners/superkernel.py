@@ -1,6 +1,7 @@
 """Kernels from the span of a superkernel, by a regularised quality functional [OSW02]."""
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
+from mercer.kernels import Kernel
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import psd_advice
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.learners.span import SpanFeatures
-from mercer.limits import check_memory
+from mercer.limits import check_gram_fits, check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import Expansion, PairKernel, QualityFunctional, Risk, Widths
 
@@ -234,3 +236,29 @@ class Superkernel(KernelLearner):
             )
         self.kernel_ = terms.kernel(self.beta_)  # Corollary 6
         self.span_ = SpanFeatures(self.kernel_, known.X.copy())
+
+
+class SpanFeatures:
+    """Coordinates in the span of some rows in the feature space of a kernel.
+
+    For these rows themselves the inner products of the coordinates are the kernel; for two new rows they are
+    what it is between their projections. The factor, O(n³) at worst, is computed when it is first needed.
+    """
+
+    def __init__(self, kernel: Kernel, rows: Array) -> None:
+        self.kernel = kernel
+        self.rows = rows
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The landmarks that span the rows, with their Cholesky factor."""
+        check_gram_fits(len(self.rows), "Use the kernel itself (kernel_), or fewer rows.")
+        with psd_advice("the learned kernel"):
+            return factor_gram(self.kernel.gram(self.rows, self.rows))
+
+    def transform(self, X: Array) -> Array:
+        """Return the coordinates of rows."""
+        return self.factor.coordinates(self.kernel.gram(X, self.rows[self.factor.landmarks]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "rows": self.rows}

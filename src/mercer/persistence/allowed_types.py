@@ -53,7 +53,7 @@ PARTS = {
     "mercer.parts.Hyperplane": "mercer.baselines.perceptron.Hyperplane",
     "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
     "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
-    "mercer.parts.SpanFeatures": "mercer.learners.span.SpanFeatures",
+    "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
     "mercer.parts.Units": "mercer.svm.additive.Units",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from mercer._typing import Array
 from mercer.kernels import Kernel
+from mercer.kernels.base import same
 from mercer.solvers.superkernel.grams import Grams
 
 HELD = 2**28  # entries of Gram matrices that are held in memory: 2 GB; of more, each is computed anew
@@ -30,15 +31,9 @@ class Value(BaseEstimator):
         if type(self) is not type(other):
             return False
         mine, theirs = (one.get_params(deep=False) for one in (self, other))
-        return all(_same(mine[name], theirs[name]) for name in mine)
+        return all(same(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # set_params may change it
-
-
-def _same(a: object, b: object) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(np.asarray(a), np.asarray(b))
-    return bool(a == b)
 
 
 class PairKernel(Value, ABC):
@@ -69,6 +64,14 @@ def as_pairs(P: Any, name: str = "P") -> Array:
     if not np.all(np.isfinite(pairs)):
         raise ValueError(f"{name} has values that are not finite")
     return pairs
+
+
+def finite_values(kernel: Any, X: Array, Y: Array) -> Array:
+    """Return the Gram matrix of a kernel, all of it finite."""
+    K: Array = np.asarray(kernel(X, Y), dtype=np.float64)
+    if not np.all(np.isfinite(K)):
+        raise ValueError(f"the kernel {kernel} has values on these rows that are not finite")
+    return K
 
 
 def values_of_pairs(kernel: Any, P: Array) -> Array:

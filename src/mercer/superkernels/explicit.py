@@ -24,7 +24,7 @@ from mercer.solvers.superkernel.grams import (
     JointGrams,
     PowerGrams,
 )
-from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
+from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, finite_values, values_of_pairs
 
 Columns = tuple[int, ...] | None
 
@@ -169,7 +169,7 @@ def factor_kernel(kernel: sk_kernels.Kernel, X: Array) -> Array | None:
     """Return F with K = F Fᵀ, if the rank is so low that this is shorter than K by far."""
     most = min(64, len(X) // 8)
     found = factor_low_rank(
-        np.asarray(kernel.diag(X)), lambda i: values(kernel, X, X[i : i + 1])[:, 0], FACTOR_TOL, most
+        np.asarray(kernel.diag(X)), lambda i: finite_values(kernel, X, X[i : i + 1])[:, 0], FACTOR_TOL, most
     )
     return np.ascontiguousarray(found.L.T) if found.left <= FACTOR_TOL else None
 
@@ -204,7 +204,7 @@ def keep_dense(terms: Sequence[Term], X: Array) -> Grams:
 
         def compute(i: int, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
             columns = terms[i].columns
-            return values(terms[i].kernel, restrict(X[rows], columns), restrict(X[others], columns))
+            return finite_values(terms[i].kernel, restrict(X[rows], columns), restrict(X[others], columns))
 
         return ComputedGrams(compute, len(terms), len(X))
     check_memory(2 * 8 * len(terms) * len(X) ** 2, f"{len(terms)} Gram matrices", "Use fewer rows.")
@@ -213,7 +213,7 @@ def keep_dense(terms: Sequence[Term], X: Array) -> Grams:
     for K, (kernel, columns, _) in zip(stack, terms, strict=True):
         x = restrict(X, columns)
         if not is_rbf(kernel):
-            K[:] = values(kernel, x, x)
+            K[:] = finite_values(kernel, x, x)
             continue
         shape, width = shape_of(kernel)
         if (columns, shape) not in distances:
@@ -228,19 +228,11 @@ def mean_diagonals(terms: Sequence[Term], X: Array) -> Array:
     return np.array([np.mean(kernel.diag(restrict(X, columns))) for kernel, columns, _ in terms])
 
 
-def values(kernel: sk_kernels.Kernel, X: Array, Y: Array) -> Array:
-    """Return the kernel's values, all of them finite."""
-    K: Array = np.asarray(kernel(X, Y), dtype=np.float64)
-    if not np.all(np.isfinite(K)):
-        raise ValueError(f"the kernel {kernel} has values on these rows that are not finite")
-    return K
-
-
 def check_psd(kernel: sk_kernels.Kernel, X: Array) -> None:
     """Raise if the kernel is not positive semi-definite on these rows."""
     if is_rbf(kernel):
         return
-    K = values(kernel, X, X)
+    K = finite_values(kernel, X, X)
     if not np.allclose(np.diag(K), kernel.diag(X), rtol=1e-6):
         raise ValueError(f"the kernel {kernel} has noise on its diagonal: leave the WhiteKernel out")
     least = float(eigvalsh(0.5 * (K + K.T))[0])

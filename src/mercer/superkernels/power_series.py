@@ -17,12 +17,10 @@ from mercer.parameters import check_option, check_positive
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, evaluate_series
 from mercer.solvers.cholesky import factor_low_rank
 from mercer.solvers.superkernel.grams import ComputedGrams, Grams, HeldGrams, SeriesGrams
-from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, values_of_pairs
+from mercer.superkernels.base import HELD, Expansion, PairKernel, as_pairs, finite_values, values_of_pairs
 
 N_BINS = 4096  # of values of the base kernel, one candidate pair of each; all m² pairs would be too many
-N_ROWS = (
-    150  # whose pairs are the candidates of `ARD`, where a pair is a number per feature: bins do not help
-)
+N_ROWS = 150  # whose pairs are the candidates of `ARD`: of a number per feature, bins do not help
 
 
 class Terms(NamedTuple):
@@ -77,13 +75,8 @@ class PowerSeries(PairKernel):
 
     def check_values(self, kappa: Array) -> None:
         """Raise unless the base kernel's values are in the range that the series takes."""
-        ends = np.array([np.min(kappa, initial=0.0), np.max(kappa, initial=0.0)])
-        check_inside(self.function_name, self.terms().scale * float(np.max(np.abs(ends))) * ends)
-
-    @property
-    def function_name(self) -> str:
-        """The name of f."""
-        return self.terms().function
+        ends, terms = np.array([np.min(kappa, initial=0.0), np.max(kappa, initial=0.0)]), self.terms()
+        check_inside(terms.function, terms.scale * float(np.max(np.abs(ends))) * ends)
 
     def __call__(self, P: Any, Q: Any = None) -> Array:
         """Return the Gram matrix of pairs, arrays of shape (n, 2, n_features)."""
@@ -118,9 +111,8 @@ class PowerSeries(PairKernel):
             used = beta > 0
             return Series(base, terms.function, sums.constants[used], (terms.factor * beta)[used])
 
-        return Expansion(
-            SeriesGrams(sums, kappa), terms.at(np.outer(c, c)), kernel
-        )  # Corollary 6, ‖k‖² of (19)
+        M = terms.at(np.outer(c, c))  # of ‖k‖² in (19)
+        return Expansion(SeriesGrams(sums, kappa), M, kernel)  # Corollary 6
 
 
 class Harmonic(PowerSeries):
@@ -269,10 +261,7 @@ def base_values(base: sk_kernels.Kernel, X: Array, Y: Array) -> Array:
         K = squared_distances(X, Y, shape)
         K *= -0.5 / width**2
         return np.exp(K, out=K)
-    K = np.asarray(base(X, Y), dtype=np.float64)
-    if not np.all(np.isfinite(K)):
-        raise ValueError(f"the base kernel {base} has values on these rows that are not finite")
-    return K
+    return finite_values(base, X, Y)
 
 
 def check_varied(base: sk_kernels.Kernel, *kappas: Array) -> None:

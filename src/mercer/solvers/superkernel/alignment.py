@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 
 from mercer._typing import Array
 from mercer.solvers.cholesky import NotPositiveSemiDefiniteError
-from mercer.solvers.superkernel.grams.dense import Grams
+from mercer.solvers.superkernel.grams import Grams
 from mercer.solvers.superkernel.weights import KernelWeights, Progress
 
 RIDGES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)

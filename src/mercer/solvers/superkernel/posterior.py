@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from mercer._typing import Array
-from mercer.solvers.superkernel.grams.dense import Grams
+from mercer.solvers.superkernel.grams import Grams
 from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.solvers.superkernel.cutting_planes import Plane, minimize_by_planes, solve_master
-from mercer.solvers.superkernel.grams.dense import Grams
+from mercer.solvers.superkernel.grams import Grams
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
 from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress, relative_gap
 

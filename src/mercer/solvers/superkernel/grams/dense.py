@@ -35,12 +35,17 @@ class Grams(ABC):
         """Return q_i(v) for each i."""
 
     @abstractmethod
-    def term(self, i: int) -> Array:
-        """Return K_i."""
+    def some_rows(self, i: int, rows: slice) -> Array:
+        """Return some rows of K_i."""
 
     @abstractmethod
     def take(self, rows: Index) -> "Grams":
         """Return the matrices of some of the rows."""
+
+    @final
+    def term(self, i: int) -> Array:
+        """Return K_i."""
+        return self.some_rows(i, slice(None))
 
     def spreads(self) -> Array:
         """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
@@ -75,10 +80,6 @@ class Grams(ABC):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, np.stack([self.some_rows(i, rows).ravel() for i in range(self.n_terms)])
 
-    def some_rows(self, i: int, rows: slice) -> Array:
-        """Return some rows of K_i."""
-        return self.term(i)[rows]
-
 
 @final
 class HeldGrams(Grams):
@@ -99,9 +100,9 @@ class HeldGrams(Grams):
         forms = [v[support] @ (K[support][:, support] @ v[support]) for K in self.stack]
         return np.array(forms)
 
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return np.asarray(self.stack[i])
+    def some_rows(self, i: int, rows: slice) -> Array:
+        """Return some rows of K_i."""
+        return np.asarray(self.stack[i, rows])
 
     def take(self, rows: Index) -> "HeldGrams":
         """Return the matrices of some of the rows."""
@@ -128,10 +129,6 @@ class ComputedGrams(Grams):
         support = np.flatnonzero(v)
         part = v[support]
         return np.array([part @ (self.compute(i, support, support) @ part) for i in range(self.n_terms)])
-
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
 
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""
@@ -166,10 +163,6 @@ class SeriesGrams(Grams):
         support = np.flatnonzero(v)
         kappa = self.kappa if len(support) == len(v) else self.kappa[np.ix_(support, support)]
         return self.terms.weights * quadratic_forms(self.terms, kappa, v[support])
-
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
 
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""
@@ -215,10 +208,6 @@ class JointGrams(Grams):
     def spreads(self) -> Array:
         """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
         return self._gather([grams.spreads() for _, grams in self.kinds])
-
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
 
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""

@@ -42,10 +42,6 @@ class FactoredGrams(Grams):
         forms: Array = np.bincount(self.owner, (v @ self.F) ** 2, minlength=self.n_terms).astype(np.float64)
         return forms
 
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
-
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""
         F = self.F[:, self.start[i] : self.start[i + 1]]

@@ -38,10 +38,6 @@ class PowerGrams(Grams):
         forms[self.order] = _forms_of_powers(E, self.squarings[self.order], v[support])
         return forms
 
-    def term(self, i: int) -> Array:
-        """Return K_i."""
-        return self.some_rows(i, slice(None))
-
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""
         return self._sum(np.eye(self.n_terms)[i], rows)
