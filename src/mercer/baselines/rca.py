@@ -115,14 +115,12 @@ def within_covariance(Z: Array, chunklet: Index) -> Array:
 
 def _chunklets(known: TrainingData) -> Index:
     """Return the number of each row's chunklet, counted from zero; −1 for rows that are alone."""
-    group = known.label if known.label is not None else _connect(known)
+    group = known.label
+    if group is None:
+        assert known.pairs is not None
+        group = connected_sets(known.pairs.similar, len(known.X))
     counts = np.bincount(group)
     number = np.cumsum(counts > 1) - 1
     if number[-1] < 0:
         raise ValueError("no two different rows are known to be similar: list some similar pairs")
     return np.where(counts > 1, number, -1)[group].astype(np.intp)
-
-
-def _connect(known: TrainingData) -> Index:
-    assert known.pairs is not None
-    return connected_sets(known.pairs.similar, len(known.X))

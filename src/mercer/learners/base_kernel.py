@@ -70,7 +70,7 @@ def frame_rows(X: Array, base: sk_kernels.Kernel | None, max_rank: int) -> Frame
     n, p = X.shape
     if base is None:
         if p <= min(n, max_rank):
-            return Frame(X, _as_they_are, None, None)
+            return Frame(X, as_they_are, None, None)
         _, size, V = svd(X, full_matrices=False)
         basis = V[: _rank(size, max_rank)].T
         return Frame(X @ basis, basis.__matmul__, None, None)
@@ -89,5 +89,6 @@ def _rank(size: Array, most: int) -> int:
     return min(most, int(np.sum(size > 1e-10 * np.max(size, initial=0.0))))
 
 
-def _as_they_are(U: Array) -> Array:
+def as_they_are(U: Array) -> Array:
+    """Return the coefficients of directions that are given on the columns or rows themselves."""
     return U

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._typing import Array
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, TrainingData
-from mercer.learners.base_kernel import check_base, evaluate, factor_base, psd_advice
+from mercer.learners.base_kernel import as_they_are, check_base, evaluate, factor_base, psd_advice
 from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
 from mercer.limits import check_memory
 from mercer.losses import LOSSES, Loss
@@ -263,22 +263,18 @@ class Span(NamedTuple):
 def _span(X: Array, base: sk_kernels.Kernel | None, unlabelled: Array | None) -> Span:
     if base is None and unlabelled is None:
         # all of the input space; the best direction is in the span of the rows by itself
-        return Span(Coordinates(X), _as_they_are, None, None)
+        return Span(Coordinates(X), as_they_are, None, None)
     if base is None:
         assert unlabelled is not None
         basis = orth(unlabelled.T)
         return Span(Coordinates(X @ basis), basis.__matmul__, None, None)
     base = clone(base)
     if unlabelled is None:
-        return Span(Expansions(evaluate(base, X)), _as_they_are, base, X)
+        return Span(Expansions(evaluate(base, X)), as_they_are, base, X)
     factor = factor_base(evaluate(base, unlabelled))
     landmarks = unlabelled[factor.landmarks]
     F = factor.coordinates(evaluate(base, X, landmarks))
     return Span(Coordinates(F), factor.expand, base, landmarks)
-
-
-def _as_they_are(U: Array) -> Array:
-    return U
 
 
 def _fix_signs(coef: Array) -> Array:

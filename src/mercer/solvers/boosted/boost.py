@@ -80,40 +80,30 @@ def boost_kernel(
     OverflowError
         Where a literal step is so long that the loss is no longer a number.
     """
-    with one_thread(table.n_pairs <= SETTINGS.one_thread_up_to):
-        return _boost(space, table, n_rounds, n_directions, step, progress)
-
-
-def _boost(
-    space: Space,
-    table: PairTable,
-    T: int,
-    n_directions: int,
-    step: str,
-    progress: Callable[[int], Any] | None,
-) -> list[Round]:
     rounds: list[Round] = []
     fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
     start = fresh
-    # [CKS02] Fig. 1: K ← 0 and D_1 are in the table as it is given
-    while len(rounds) < T:  # [CKS02] Fig. 1: for t = 1, …, T
-        best = best_directions(space, table.multiply, n_directions, start)  # [CKS02] Fig. 2, the base learner
-        u, G = _with_positive_score(best, table)  # K_t = G Gᵀ
-        if u.shape[1] == 0:
-            break
-        alpha = choose_step(table, G, step)
-        if not alpha > 0.0:  # the score was all rounding
-            break
-        before = table.loss
-        table.add(np.sqrt(alpha) * G)  # [CKS02] Fig. 1: K ← K + α_t K_t, and D_{t+1} from the new K
-        if not np.isfinite(table.loss):
-            raise OverflowError(f"the loss overflows in round {len(rounds) + 1}")
-        if step != "literal" and not table.loss < before:  # what was left to gain is less than rounding
-            break
-        rounds.append(Round(u, alpha, table.loss))
-        start = _near(u.sum(axis=1), fresh)
-        if progress is not None and progress(len(rounds)):
-            break
+    with one_thread(table.n_pairs <= SETTINGS.one_thread_up_to):
+        # [CKS02] Fig. 1: K ← 0 and D_1 are in the table as it is given
+        while len(rounds) < n_rounds:  # [CKS02] Fig. 1: for t = 1, …, T
+            # [CKS02] Fig. 2, the base learner
+            best = best_directions(space, table.multiply, n_directions, start)
+            u, G = _with_positive_score(best, table)  # K_t = G Gᵀ
+            if u.shape[1] == 0:
+                break
+            alpha = choose_step(table, G, step)
+            if not alpha > 0.0:  # the score was all rounding
+                break
+            before = table.loss
+            table.add(np.sqrt(alpha) * G)  # [CKS02] Fig. 1: K ← K + α_t K_t, and D_{t+1} from the new K
+            if not np.isfinite(table.loss):
+                raise OverflowError(f"the loss overflows in round {len(rounds) + 1}")
+            if step != "literal" and not table.loss < before:  # what was left to gain is less than rounding
+                break
+            rounds.append(Round(u, alpha, table.loss))
+            start = _near(u.sum(axis=1), fresh)
+            if progress is not None and progress(len(rounds)):
+                break
     return rounds
 
 
