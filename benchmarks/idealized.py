@@ -7,8 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.measure import peak_memory, report, wall_seconds
 from mercer import IdealizedKernel
-from mercer.solvers.idealized.differences import Differences
-from mercer.solvers.idealized.qp import PairProblem, solve_pair_qp
+from mercer.solvers.idealized import Differences, PairProblem, solve_pair_qp
 
 Array = NDArray[np.float64]
 

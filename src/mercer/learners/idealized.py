@@ -17,8 +17,9 @@ from mercer.learners.base_kernel import Frame, check_base, frame_rows
 from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs, distances
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.solvers.idealized.differences import Differences
-from mercer.solvers.idealized.qp import PairProblem, PairSolution, solve_pair_qp
+from mercer.solvers.idealized import Differences, PairProblem, PairSolution, solve_pair_qp
+
+BYTES_PER_PAIR = 400  # measured: while all pairs are listed and the program is solved
 
 
 class IdealizedKernel(KernelLearner):
@@ -45,14 +46,15 @@ class IdealizedKernel(KernelLearner):
     base : scikit-learn kernel or None, default=None
         The base kernel. None is the plain inner product.
     C_similar, C_dissimilar : float, default=1e3, 1e4
-        The price :math:`C_S` of similar pairs that come farther apart, and :math:`C_D` of dissimilar ones
-        that do not move apart, in units in which the mean squared distance of the pairs is one: a common
+        The penalty :math:`C_S` for similar pairs that come farther apart, and :math:`C_D` for dissimilar
+        ones that do not move apart, in units in which the mean squared distance of the pairs is one: a common
         factor of all features does not matter. Their relative scales do; scale them first.
     nu : float, default=0.1
         ν, in [0, 1): the share of dissimilar pairs that may fall short of γ.
     n_neighbors : int or None, default=5
-        A pair is used if, for one of its rows, it is among so many nearest ones of its kind. None: all pairs,
-        whatever the median. Listed pairs are thinned only if there are more than 2 `n_neighbors` a row.
+        A pair is used if, for one of its rows, it is among this number of nearest pairs of its kind. None:
+        all pairs, whatever the median. Listed pairs are thinned only if there are more than 2 `n_neighbors`
+        per row.
     radius : {"median"}, float or None, default="median"
         … and no farther apart than this distance (in the feature space), "median" being that of all pairs.
         None: any distance.
@@ -65,19 +67,19 @@ class IdealizedKernel(KernelLearner):
     tol : float, default=1e-6
         The duality gap that is asked for, as a share of the dual value or of ½‖G‖², whichever is larger.
     max_iter : int, default=200
-        The most steps.
+        Maximum number of iterations.
     random_state : int, RandomState instance or None, default=None
-        For the sample that a median of very many distances is taken from, and for dissimilar pairs that have
-        to be guessed.
+        Random seed, for the sample that a median of very many distances is taken from, and for dissimilar
+        pairs that have to be guessed.
 
     Attributes
     ----------
     kernel_ : Projected
         The learned kernel.
     gamma_ : float
-        γ, in the units of the rows' squared distances. Zero means that it did not pay to move anything apart:
-        then Proposition 3 says nothing, the kernel may be no better than the base kernel, and a warning says
-        so.
+        γ, in the units of the rows' squared distances. Zero means that moving pairs apart cost more than it
+        gained: then Proposition 3 says nothing, the kernel may be no better than the base kernel, and a
+        warning says so.
     pairs_ : array of shape (n_pairs, 2)
         The pairs that were used, as row numbers.
     dissimilar_ : boolean array of shape (n_pairs,)
@@ -98,7 +100,7 @@ class IdealizedKernel(KernelLearner):
     gap_ : float
         How far that is above the dual objective.
     n_iter_ : int
-        The steps that were made.
+        Number of iterations.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
@@ -116,7 +118,7 @@ class IdealizedKernel(KernelLearner):
     - :math:`C_S`, :math:`C_D` and ν are not given. Here C is in units of the pairs' mean squared distance.
     - Where no dissimilar (or no similar) pair is within the median distance, as between well separated
       classes of unequal size, the nearest ones of that kind are taken at any distance. Listed pairs are all
-      used, unless there are more than 2 `n_neighbors` a row.
+      used, unless there are more than 2 `n_neighbors` per row.
     - Of more than `max_rank` directions of the feature space, the kernel is zero along the others.
     - γ is the ν-quantile of the dissimilar pairs' gains, and not the mean over pairs with 0 < α < C/N, of
       which there may be none.
@@ -168,6 +170,7 @@ class IdealizedKernel(KernelLearner):
         self.random_state = random_state
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
+        self._check_memory(known)
         X = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         if self.base is None:
             X = X - np.median(X, axis=0)  # only differences count, and far from zero those lose digits
@@ -230,26 +233,35 @@ class IdealizedKernel(KernelLearner):
                 "no dissimilar pair is left to learn from: none is within the radius. Increase radius, or "
                 "set it to None"
             )
-        size = min(len(chosen.rows), Z.shape[1] * (Z.shape[1] + 1) // 2)
-        check_memory(3 * 8 * size**2, f"A step with {size} unknowns", "Lower max_rank, or n_neighbors.")
+        size = Z.shape[1] * (Z.shape[1] + 1) // 2
+        check_memory(8 * 8 * size**2, f"A step with {size} unknowns", "Lower max_rank.")
         return chosen
+
+    def _check_memory(self, known: TrainingData) -> None:
+        """Count all pairs of labelled rows, where all are used, before they are written down."""
+        if known.label is None or self.n_neighbors is not None:
+            return
+        n_pairs = len(known.X) * (len(known.X) - 1) // 2
+        check_memory(BYTES_PER_PAIR * n_pairs, f"To use all {n_pairs} pairs", "Set n_neighbors, such as 5.")
 
     def _warn(self, solution: PairSolution) -> None:
         if not solution.relative_gap <= self.tol:
-            advice = (
-                "increase max_iter" if solution.n_iter == self.max_iter else "rounding errors rule, scale X"
-            )
+            advice = ""  # a callback has stopped it
+            if solution.stalled:
+                advice = ": rounding errors prevent a smaller one. Scale the features, or increase tol"
+            elif solution.n_iter == self.max_iter:
+                advice = ": increase max_iter or tol"
             warnings.warn(
-                f"stopped after {solution.n_iter} steps at a relative duality gap of "
-                f"{solution.relative_gap:.1e} (tol={self.tol:g}): {advice}, or increase tol",
+                f"stopped after {solution.n_iter} iterations at a relative duality gap of "
+                f"{solution.relative_gap:.1e} (tol={self.tol:g}){advice}",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         elif solution.gamma <= 1e-6:  # in units of the pairs' mean squared distance
             warnings.warn(
-                "γ is zero: at these prices it does not pay to move dissimilar pairs apart, and the kernel "
-                "may be no better than the base kernel. Scale the features (StandardScaler) if they are not; "
-                "else increase C_similar and C_dissimilar by powers of ten, or their ratio",
+                "γ is zero: at these penalties dissimilar pairs do not move apart, and the kernel may be no "
+                "better than the base kernel. Scale the features (StandardScaler) if they are not; else "
+                "increase C_similar and C_dissimilar by powers of ten, or their ratio",
                 ConvergenceWarning,
                 stacklevel=5,
             )

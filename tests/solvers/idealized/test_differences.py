@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.solvers.idealized import differences
-from mercer.solvers.idealized.differences import Differences, Projection, factor_hessian
+from mercer.solvers.idealized.differences import Differences, NewtonSettings, Projection, factor_hessian
 from reference import idealization_matrix, squared_length
 
 
@@ -71,6 +71,29 @@ def test_what_a_newton_step_does_to_the_pairs_is_right_where_the_weights_are_tin
     expected = np.linalg.lstsq(Z / root[:, None], b / root)[0]
     assert_allclose(dM.ravel(), expected, rtol=1e-5, atol=1e-6)
     assert_allclose(weight * x, b - Z @ dM.ravel(), atol=1e-9)
+
+
+def test_features_and_weights_of_all_scales_leave_the_newton_system_its_digits(monkeypatch):
+    # near a solution: fewer pairs than columns have hardly any weight, the others much
+    def residuals(**settings):
+        monkeypatch.setattr(differences, "SETTINGS", NewtonSettings(**settings))
+        of_matrix, of_pairs = [], []
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            pairs = some_pairs(rng, 60, 4)
+            pairs = pairs._replace(X=pairs.X * [1e-3, 1e-2, 1e-1, 1.0])
+            weight = np.where(np.arange(60) < 7, 1e-20, 1e-4) * 10.0 ** rng.uniform(-1, 1, 60)
+            b, R, U = rng.normal(size=60), symmetric(rng, 4), np.abs(pairs.rows(slice(None)))
+            x, dM = factor_hessian(pairs, Projection.of(np.eye(4), True), weight)(b, R)
+            of_matrix.append(np.linalg.norm(pairs.combine(x) + R - dM) / np.sum(np.abs(x)))
+            size = np.einsum("pa,ab,pb->p", U, np.abs(dM), U)
+            of_pairs.append(np.max(np.abs(weight * x + pairs.measure_closely(dM) - b) / size))
+        return max(of_matrix), max(of_pairs)
+
+    assert max(residuals()) < 1e-12
+    # ... which takes both an orthogonal decomposition and refinements
+    assert residuals(singular=0.0)[0] > 1e-6
+    assert residuals(refinements=0)[0] > 1e-6
 
 
 def test_a_combination_and_a_measure_are_adjoint(rng):

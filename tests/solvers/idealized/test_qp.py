@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.solvers.idealized.differences import Differences, Projection
-from mercer.solvers.idealized.qp import PairProblem, solve_pair_qp
+from mercer.solvers.idealized import Differences, PairProblem, solve_pair_qp
+from mercer.solvers.idealized.differences import Projection
 from reference import idealization_dual, idealization_loss, idealization_matrix
 
 EITHER = pytest.mark.parametrize("psd", [True, False], ids=["exact", "qp"])
@@ -72,8 +72,8 @@ def rows_of(problem):
 
 
 def primal_value(problem, G, gamma):
-    prices = problem.C_similar, problem.C_dissimilar, problem.nu
-    return idealization_loss(problem.pairs.X, rows_of(problem), problem.dissimilar, G, gamma, *prices)
+    penalties = problem.C_similar, problem.C_dissimilar, problem.nu
+    return idealization_loss(problem.pairs.X, rows_of(problem), problem.dissimilar, G, gamma, *penalties)
 
 
 def excess_of(problem, G):
@@ -110,7 +110,8 @@ def solve_by_cvxpy(problem, unit):
 def test_it_finds_what_cvxpy_finds(case, psd):
     problem = make_problem(case, psd)
     found = solve_pair_qp(problem, tol=1e-8)
-    value, G = solve_by_cvxpy(problem, max(1.0, np.linalg.norm(found.G)))
+    # a power of two: the rival's numbers are then the same on all machines
+    value, G = solve_by_cvxpy(problem, max(1.0, 2.0 ** np.round(np.log2(np.linalg.norm(found.G)))))
     assert_allclose([found.dual, found.primal], value, rtol=1e-5)
     assert np.linalg.norm(found.G - G) < 1e-3 * np.linalg.norm(G)
 
@@ -119,7 +120,7 @@ def test_it_finds_what_cvxpy_finds(case, psd):
 @EITHER
 def test_the_gap_is_the_literal_primal_less_the_literal_dual(case, psd):
     problem = make_problem(case, psd)
-    found = solve_pair_qp(problem)
+    found = solve_pair_qp(problem, tol=1e-7)
     X, D, rows = problem.pairs.X, problem.dissimilar, rows_of(problem)
     assert_allclose(found.matrix, idealization_matrix(X, rows, D, found.alpha), atol=1e-9 * found.alpha.max())
     if psd:
@@ -223,7 +224,7 @@ def test_no_other_gamma_is_better_for_this_matrix(psd, nu):
 
 @EITHER
 @pytest.mark.parametrize(("C", "nu"), [(0.3, 0.5), (8.0, 0.05), (100.0, 0.3), (1e5, 0.9)])
-def test_one_dissimilar_pair_is_moved_apart_by_as_much_as_its_price_says(psd, C, nu):
+def test_one_dissimilar_pair_is_moved_apart_by_as_much_as_its_penalty_says(psd, C, nu):
     # for a pair of distance one the dual is max c − c²/2 over [νC, C]: the point there that is nearest to one
     X = np.array([[0.0, 0.0], [0.6, 0.8]])
     pairs = Differences(X, np.array([0]), np.array([1]))
@@ -250,9 +251,9 @@ def test_one_pair_of_each_kind_at_right_angles_has_a_known_solution(psd):
 
 
 @EITHER
-def test_at_low_prices_the_identity_is_optimal_and_nothing_moves(psd):
+def test_at_low_penalties_the_identity_is_optimal_and_nothing_moves(psd):
     problem = make_problem(Case(C_S=1e6, C_D=1e3, nu=0.01, n_columns=3, n_similar=60, n_dissimilar=60), psd)
-    found = solve_pair_qp(problem)
+    found = solve_pair_qp(problem, tol=1e-7)
     assert_allclose([found.primal, found.dual], 1.5, rtol=2e-6)
     assert found.gamma == 0.0
     assert_allclose(found.G, np.eye(3), atol=1e-2)
@@ -262,31 +263,34 @@ def test_at_low_prices_the_identity_is_optimal_and_nothing_moves(psd):
 @EITHER
 @pytest.mark.parametrize("C_D", [1e-3, 1e8])
 @pytest.mark.parametrize("C_S", [1e-3, 1e7])
-def test_prices_may_be_as_unequal_as_they_like(C_S, C_D, psd):
-    found = solve_pair_qp(make_problem(Case(C_S=C_S, C_D=C_D, nu=0.3), psd))
+def test_penalties_may_be_as_unequal_as_they_like(C_S, C_D, psd):
+    found = solve_pair_qp(make_problem(Case(C_S=C_S, C_D=C_D, nu=0.3), psd), tol=1e-7)
     assert found.gap <= 1e-6 * abs(found.dual)
     assert found.n_iter < 30
 
 
 @EITHER
-@pytest.mark.parametrize("C_D", [1e6, 1e8])
-@pytest.mark.parametrize("seed", [0, 3])
-def test_features_of_all_scales_may_have_high_prices(C_D, seed, psd):
+@pytest.mark.parametrize(
+    ("n", "C_S", "C_D"), [(60, 1e6, 1e8), (60, 1e8, 1e8), (5, 1e6, 1e6), (5, 1e8, 1e8), (10, 1e6, 1e8)]
+)
+def test_features_of_all_scales_may_have_high_penalties(n, C_S, C_D, psd):
     # weights of 1e4 and more make a matrix of about one: M(c) alone has not the digits that the primal needs
-    case = Case(n_similar=60, n_dissimilar=60, C_S=1e6, C_D=C_D, nu=0.1, spread=3.0, seed=seed)
-    problem = make_problem(case, psd)
-    found = solve_pair_qp(problem)
-    assert found.relative_gap <= 1e-6
-    # ... and that is no rounding error: the literal primal, of G − I lest d² cancel, and the literal dual
-    U, D, bound = problem.pairs.rows(slice(None)), problem.dissimilar, problem.bounds
-    excess = np.einsum("pa,ab,pb->p", U, found.G - np.eye(4), U)
-    loss = bound[~D] @ np.maximum(excess[~D], 0) + bound[D] @ np.maximum(found.gamma - excess[D], 0)
-    primal = np.sum(found.G**2) / 2 + loss - problem.nu * problem.C_dissimilar * found.gamma
-    signed = np.where(D, found.alpha, -found.alpha)
-    M = Projection.of((U.T * signed) @ U, psd).G
-    dual = signed @ np.sum(U**2, axis=1) - np.sum(M**2) / 2
-    size = max(abs(dual), np.sum(found.G**2) / 2)
-    assert -1e-7 * size <= primal - dual <= 1.1e-6 * size
+    for seed in range(60):
+        case = Case(n_similar=n, n_dissimilar=n, C_S=C_S, C_D=C_D, nu=0.1, spread=3.0, seed=seed)
+        problem = make_problem(case, psd)
+        found = solve_pair_qp(problem, tol=1e-7)
+        assert found.relative_gap <= 3e-7
+        assert not found.stalled
+        # ... and that is no rounding error: the literal primal, of G − I lest d² cancel, and the literal dual
+        U, D, bound = problem.pairs.rows(slice(None)), problem.dissimilar, problem.bounds
+        excess = np.einsum("pa,ab,pb->p", U, found.G - np.eye(4), U)
+        loss = bound[~D] @ np.maximum(excess[~D], 0) + bound[D] @ np.maximum(found.gamma - excess[D], 0)
+        primal = np.sum(found.G**2) / 2 + loss - problem.nu * problem.C_dissimilar * found.gamma
+        signed = np.where(D, found.alpha, -found.alpha)
+        M = Projection.of((U.T * signed) @ U, psd).G
+        dual = signed @ np.sum(U**2, axis=1) - np.sum(M**2) / 2
+        size = max(abs(dual), np.sum(found.G**2) / 2)
+        assert -1e-7 * size <= primal - dual <= 3.3e-7 * size
 
 
 @EITHER
@@ -306,6 +310,7 @@ def test_a_tolerance_out_of_reach_ends_with_the_best_that_rounding_allows():
         best = solve_pair_qp(problem, tol=1e-300)
         assert best.gap <= 1e-5 * abs(best.dual)
         assert best.n_iter < 200
+        assert best.stalled or best.gap <= 0
         assert np.all(np.isfinite(best.G))
 
 
@@ -316,6 +321,7 @@ def test_progress_is_told_and_may_stop_it():
     stopped = solve_pair_qp(problem, progress=lambda step: step == 3)
     capped = solve_pair_qp(problem, max_iter=3)
     assert stopped.n_iter == capped.n_iter == 3
+    assert not any(one.stalled for one in (whole, stopped, capped))
     assert_array_equal(stopped.G, capped.G)
     assert stopped.gap > whole.gap
 

@@ -20,7 +20,9 @@ from mercer.solvers.idealized.differences import Projection
 
 Steps = tuple[Array, Array]  # of G and of S
 
-NEAR_ZERO = 1e-12  # eigenvalues start with products of at least this share of the largest one's square
+NEAR_ZERO = 1e-12
+"""Products of eigenvalues start with at least this share of the largest one's square. With less, a matrix
+with eigenvalues of zero would start on the boundary, where it has no Cholesky factor."""
 
 
 class AnySymmetric(NamedTuple):

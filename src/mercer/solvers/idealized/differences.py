@@ -6,12 +6,13 @@ Hessian of low rank. Nothing here writes out all differences, nor the Hessian of
 pairs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve, qr
 from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
@@ -21,8 +22,32 @@ Solve = Callable[[Array, Array], tuple[Array, Array]]
 
 CELLS_AT_A_TIME = 2**22  # of the products of coordinates, while their second moments are added up
 ROWS_AT_A_TIME = 2**11  # of differences, while they are measured
-WIDE = 1e8  # weights that differ by more than this factor cost digits
-DOUBTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # added to a unit diagonal until rounding errors are no obstacle
+
+
+class NewtonSettings(NamedTuple):
+    """What steers the solution of a Newton system, and what goes wrong without it."""
+
+    sound: float = 1e-6
+    wide: float = 1e8
+    """Solutions are refined if the matrix of second moments, with a unit diagonal, has a smaller pivot than
+    the first, or if weights differ by more than the second. Without, M(x) is far from dM: M(c) departs from
+    G − S, and the dual value is lost while the primal one converges. If all were, small problems would take a
+    third longer."""
+    refinements: int = 4
+    rounding: float = 1e-13
+    """A system is solved again for what is left, at most this often, until that is this share of Σ|x|: a sum
+    of that size has no more digits to give."""
+    singular: float = 1e-11
+    """If a pivot is smaller, the factor comes from an orthogonal decomposition: second moments have the
+    square of the condition number of what they are made of, and past 1/ε no refinement converges."""
+    few_columns: int = 100
+    dependent: float = 1e-5
+    """A system of fewer pairs than columns is solved by columns also if those are few, or if the least pivot
+    of the pairs' matrix is smaller than this: the rounding errors of x would spoil dM, which follows from it.
+    Always by columns, a hundred pairs of rank 100 would take seconds per step."""
+
+
+SETTINGS = NewtonSettings()
 
 
 class Differences(NamedTuple):
@@ -37,14 +62,14 @@ class Differences(NamedTuple):
         n = len(self.X)
         degree = np.bincount(self.first, c, n) + np.bincount(self.second, c, n)
         crossed = self.X.T @ (csr_array((c, (self.first, self.second)), shape=(n, n)) @ self.X)
-        return (self.X.T * degree) @ self.X - crossed - crossed.T
+        return (self.X.T * degree) @ self.X - crossed - crossed.T  # [KT03] (11), for c = ±α
 
     def measure(self, G: Array) -> Array:
         """Return u_pᵀ G u_p for each pair."""
         Y = self.X @ G
         own = np.einsum("ij,ij->i", Y, self.X)
         crossed: Array = np.einsum("ij,ij->i", Y[self.first], self.X[self.second])
-        return own[self.first] + own[self.second] - 2 * crossed
+        return own[self.first] + own[self.second] - 2 * crossed  # [KT03] (5), G being AAᵀ
 
     def measure_closely(self, G: Array) -> Array:
         """Return the same in O(N r²), without the rounding errors of distances far smaller than the rows."""
@@ -91,24 +116,17 @@ def factor_hessian(pairs: Differences, projection: Projection, weight: Array) ->
     x is large, and dM does not: what it does to the pairs is right to the last digits.
 
     H = Z Zᵀ, a row of Z holding the products of the entries of u in the projection's basis. With fewer
-    columns than rows, the solution comes from the columns (Woodbury), and Z itself is never kept.
+    columns than rows, the solution comes from the columns (Woodbury), and Z itself is never kept; also with
+    more columns, if H is nearly singular: scaled, columns keep the digits of features of small scale.
     """
     products = _Products.of(projection)
     if not len(products.scale):  # nothing of the matrix is positive, nor will be after a small change
         return lambda b, R: (b / weight, pairs.combine(b / weight) + R)
-    if len(products.scale) >= len(weight):
-        return _factor_by_pairs(pairs, projection, products, weight)
-    solve = _factor_by_columns(pairs, projection, products, weight)
-    if np.max(weight) <= WIDE * np.min(weight):
-        return solve
-
-    def refine(b: Array, R: Array) -> tuple[Array, Array]:
-        """Solve, and once more for what is left: with weights of many magnitudes x loses digits."""
-        x, dM = solve(b, R)
-        more_x, more_dM = solve(np.zeros(len(b)), pairs.combine(x) + R - dM)
-        return x + more_x, dM + more_dM
-
-    return refine
+    if len(products.scale) >= max(len(weight), SETTINGS.few_columns):
+        by_pairs = _factor_by_pairs(pairs, projection, products, weight)
+        if by_pairs is not None:
+            return by_pairs
+    return _factor_by_columns(pairs, projection, products, weight)
 
 
 class _Products(NamedTuple):
@@ -127,11 +145,12 @@ class _Products(NamedTuple):
         return cls(a, b, np.sqrt(projection.share[a, b] * np.where(a == b, 1.0, 2.0)))
 
     def of_rows(self, u: Array) -> Array:
-        """Return the products, not scaled, one row for each row of u."""
+        """Return the products, scaled, one row for each row of u."""
         out, end = np.empty((len(u), len(self.scale))), 0
         for b in np.unique(self.b):  # slices of u are much faster than u[:, a] * u[:, b]
             begin, end = end, end + b + 1
             np.multiply(u[:, : b + 1], u[:, b : b + 1], out=out[:, begin:end])
+        out *= self.scale
         return out
 
 
@@ -139,18 +158,21 @@ def _factor_by_columns(
     pairs: Differences, projection: Projection, products: _Products, weight: Array
 ) -> Solve:
     (a, b, scale), V = products, projection.basis
-    inner = np.zeros((len(a), len(a)), order="F")
     root = weight**-0.25  # of which a product has two
-    for part in gen_batches(len(weight), max(1, CELLS_AT_A_TIME // max(len(a), 1))):
-        Z = products.of_rows((pairs.rows(part) @ V) * root[part, None])
-        inner = dsyrk(1.0, Z.T, beta=1.0, c=inner, lower=1, overwrite_c=1)
-    inner *= scale[:, None] * scale
-    inner[np.diag_indices(len(a))] += 1.0
-    invert = _invert(inner)
+
+    def blocks(n_cells: int) -> Iterator[Array]:
+        for part in gen_batches(len(weight), max(1, n_cells // len(a))):
+            yield products.of_rows((pairs.rows(part) @ V) * root[part, None])
+
+    one = np.ones(len(a))
+    invert, pivot = _invert_moments(blocks, one)
+    if pivot < SETTINGS.singular:
+        invert = _invert_rows(blocks, one)
 
     def solve(rhs: Array, R: Array) -> tuple[Array, Array]:
         x = rhs / weight
-        v = invert((V.T @ (pairs.combine(x) + R) @ V)[a, b] * scale)
+        M = pairs.combine(x) + R if np.any(x) else R
+        v = invert((V.T @ M @ V)[a, b] * scale)
         dG = np.zeros((len(V), len(V)))
         dG[a, b] = v * scale
         x = x - pairs.measure(V @ ((dG + dG.T) / 2) @ V.T) / weight
@@ -160,17 +182,43 @@ def _factor_by_columns(
         dM[a, b] = dM[b, a] = v / scale
         return x, V @ dM @ V.T
 
-    return solve
+    sound = pivot >= SETTINGS.sound and np.max(weight) <= SETTINGS.wide * np.min(weight)
+    return solve if sound else _refine(solve, pairs)
 
 
-def _factor_by_pairs(pairs: Differences, projection: Projection, products: _Products, weight: Array) -> Solve:
+def _refine(solve: Solve, pairs: Differences) -> Solve:
+    """Solve, and solve again for what is left of dM = M(x) + R; return the best."""
+
+    def refined(b: Array, R: Array) -> tuple[Array, Array]:
+        x, dM = best = solve(b, R)
+        left = pairs.combine(x) + R - dM
+        least = np.linalg.norm(left)
+        for _ in range(SETTINGS.refinements):
+            if least <= SETTINGS.rounding * np.sum(np.abs(x)):
+                break
+            more_x, more_dM = solve(np.zeros(len(b)), left)
+            x, dM = x + more_x, dM + more_dM
+            left = pairs.combine(x) + R - dM
+            if np.linalg.norm(left) < least:  # the first time may make it worse, and the second one better
+                best, least = (x, dM), np.linalg.norm(left)
+        return best
+
+    return refined
+
+
+def _factor_by_pairs(
+    pairs: Differences, projection: Projection, products: _Products, weight: Array
+) -> Solve | None:
     a, b, scale = products
     u = np.asfortranarray(pairs.rows(slice(None)) @ projection.basis)
-    outer = np.asfortranarray(np.diag(weight))
-    for part in gen_batches(len(a), max(1, CELLS_AT_A_TIME // len(weight))):
-        Z = u[:, a[part]] * u[:, b[part]] * scale[part]
-        outer = dsyrk(1.0, Z, beta=1.0, c=outer, lower=1, overwrite_c=1)
-    invert = _invert(outer)
+
+    def blocks(n_cells: int) -> Iterator[Array]:
+        for part in gen_batches(len(a), max(1, n_cells // len(weight))):
+            yield (u[:, a[part]] * u[:, b[part]] * scale[part]).T
+
+    invert, pivot = _invert_moments(blocks, weight)
+    if pivot < SETTINGS.dependent:
+        return None
 
     def solve(rhs: Array, R: Array) -> tuple[Array, Array]:
         x = invert(rhs - pairs.measure(projection.derive(R)))
@@ -179,14 +227,27 @@ def _factor_by_pairs(pairs: Differences, projection: Projection, products: _Prod
     return solve
 
 
-def _invert(A: Array) -> Callable[[Array], Array]:
-    """Return the function that solves A x = b for a positive definite A, of which the lower half is given."""
+Blocks = Callable[[int], Iterator[Array]]  # B of so many cells at a time
+Invert = Callable[[Array], Array]  # solves (diag(diagonal) + Σ BᵀB) x = b
+
+
+def _invert_moments(blocks: Blocks, diagonal: Array) -> tuple[Invert, float]:
+    """Factor the sum itself, with a unit diagonal, and return its least pivot, or zero if that fails."""
+    A = np.asfortranarray(np.diag(diagonal))
+    for B in blocks(CELLS_AT_A_TIME):
+        A = dsyrk(1.0, B.T, beta=1.0, c=A, lower=1, overwrite_c=1)
     size = 1 / np.sqrt(np.diag(A))  # features of very different scales make a diagonal of many magnitudes
     A *= size[:, None] * size
-    for doubt in DOUBTS:
-        try:
-            factor = cho_factor(A + doubt * np.eye(len(A)) if doubt else A, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-        return lambda b: size * cho_solve(factor, size * b, check_finite=False)
-    raise np.linalg.LinAlgError("the Newton system is not positive definite, by more than rounding errors")
+    L, failed = dpotrf(A, lower=1, clean=0, overwrite_a=1)
+    pivot = 0.0 if failed else float(np.min(np.diag(L)) ** 2)
+    return lambda b: size * cho_solve((L, True), size * b, check_finite=False), pivot
+
+
+def _invert_rows(blocks: Blocks, diagonal: Array) -> Invert:
+    """Factor all B and the root of the diagonal, stacked, by an orthogonal decomposition."""
+    square = diagonal + sum(np.sum(B**2, axis=0) for B in blocks(CELLS_AT_A_TIME))
+    size = 1 / np.sqrt(square)
+    T = np.diag(np.sqrt(diagonal) * size)
+    for B in blocks(max(CELLS_AT_A_TIME, 2 * T.size)):  # a block of a few rows would cost as much as T
+        T = qr(np.vstack([T, B * size]), overwrite_a=True, mode="r", check_finite=False)[0][: len(T)]
+    return lambda b: size * cho_solve((T, False), size * b, check_finite=False)

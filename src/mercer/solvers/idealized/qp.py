@@ -18,8 +18,8 @@ G = Π(M(c)). Both are smooth and concave. A primal-dual interior-point method t
 whatever the scales of the features. Each forms and factors a matrix as large as G has free entries, or as
 there are pairs.
 
-At high prices M(c) is a small difference of large sums, all digits of which are rounding errors. So G is kept
-beside c and makes the Newton steps by itself, and G − M(c) is one of the residuals that they reduce.
+At high penalties M(c) is a small difference of large sums, all digits of which are rounding errors. So G is
+kept beside c and makes the Newton steps by itself, and G − M(c) is one of the residuals that they reduce.
 """
 
 from collections.abc import Callable
@@ -33,16 +33,33 @@ from mercer.limits import one_thread
 from mercer.solvers.idealized.cone import AnySymmetric, Definite
 from mercer.solvers.idealized.differences import Differences, Projection, factor_hessian
 
-ENOUGH = 0.1  # of the gap that is asked for is aimed at, not less: smaller slacks only add rounding errors
-OPEN = 0.01  # products of slacks and multipliers are at least this share of what the gradient leaves open
-ONE_THREAD = 500  # up to so many unknowns, a second thread of the linear algebra costs more than it brings
-TO_BOUNDARY = 0.995  # the share of the way to the boundary that a step may go
-START = 0.1  # the cone starts with products of at least this share of the size of M(c), for distances of one
-PATIENCE = 12  # steps without a clearly smaller duality gap, after which only rounding errors are left
+
+class QPSettings(NamedTuple):
+    """What steers the interior-point method, and what goes wrong without it."""
+
+    enough: float = 0.1
+    """Share of the tolerated gap that is aimed at, not less: smaller slacks only add rounding errors."""
+    least_product: float = 0.01
+    """Products of slacks and multipliers are at least this share of the gap that the gradient leaves open. If
+    they vanish first, the point is at a boundary that the gradient points away from, and steps are tiny."""
+    to_boundary: float = 0.995
+    """Share of the way to the boundary that a step may go. On it, a slack is zero and is divided by."""
+    start: float = 0.1
+    """The cone starts with products of at least this share of ‖M(c)‖, for distances of one. With less, G
+    starts next to the boundary of the PSD matrices, and the first steps are tiny."""
+    progress: float = 0.9
+    patience: int = 12
+    """It stops after `patience` steps that leave more than this share of the gap. Without, it would go on
+    until `max_iter` where rounding errors keep the tolerance out of reach."""
+    one_thread_up_to: int = 500
+    """Unknowns. With fewer, a second thread of the linear algebra costs more than it saves."""
+
+
+SETTINGS = QPSettings()
 
 
 class PairProblem(NamedTuple):
-    """The data and the prices; squared distances should be of order one."""
+    """The data and the penalties; squared distances should be of order one."""
 
     pairs: Differences
     dissimilar: Flags
@@ -57,7 +74,7 @@ class PairProblem(NamedTuple):
         n_dissimilar = int(np.count_nonzero(self.dissimilar))
         n_similar = len(self.dissimilar) - n_dissimilar
         C_S, C_D = self.C_similar / max(1, n_similar), self.C_dissimilar / max(1, n_dissimilar)
-        return np.where(self.dissimilar, C_D, C_S)
+        return np.where(self.dissimilar, C_D, C_S)  # (16)
 
 
 class PairSolution(NamedTuple):
@@ -71,6 +88,7 @@ class PairSolution(NamedTuple):
     primal: float
     dual: float
     n_iter: int = 0
+    stalled: bool = False  # rounding errors ended it: the steps did not reduce the gap any more
 
     @property
     def gap(self) -> float:
@@ -127,14 +145,14 @@ def solve_pair_qp(
     """
     bound = problem.bounds
     constraints = _Constraints(
-        np.where(problem.dissimilar, 0.0, -bound),
+        np.where(problem.dissimilar, 0.0, -bound),  # (16), for c = ±α
         np.where(problem.dissimilar, bound, 0.0),
         problem.dissimilar.astype(np.float64),
-        problem.nu * problem.C_dissimilar,
+        problem.nu * problem.C_dissimilar,  # (15)
     )
     rank = problem.pairs.X.shape[1]
     size = min(len(bound), rank * (rank + 1) // 2)
-    with one_thread(size <= ONE_THREAD):
+    with one_thread(size <= SETTINGS.one_thread_up_to):
         return _solve(problem, constraints, tol, max_iter, progress)
 
 
@@ -151,18 +169,19 @@ def _solve(
     for n_iter in range(1, max_iter + 1):
         try:
             with np.errstate(all="ignore"):  # near the end, a slack may be rounded to zero
-                moved = _advance(problem, constraints, point, ENOUGH * tol * abs(best.dual))
+                moved = _advance(problem, constraints, point, SETTINGS.enough * tol * abs(best.dual))
             if not all(np.all(np.isfinite(part)) for part in moved):
-                break
+                raise np.linalg.LinAlgError("a slack was rounded to zero")
             point = _evaluate(problem, *moved)
         except np.linalg.LinAlgError:
+            best = best._replace(stalled=True)
             break
         better = _best_of(best, _judge(problem, constraints, point, distance))
-        if better.gap < 0.9 * best.gap:
+        if better.gap < SETTINGS.progress * best.gap:
             improved = n_iter
-        best = better._replace(n_iter=n_iter)
+        best = better._replace(n_iter=n_iter, stalled=n_iter - improved >= SETTINGS.patience)
         stopped = progress is not None and progress(n_iter)
-        if stopped or best.relative_gap <= tol or n_iter - improved >= PATIENCE:
+        if stopped or best.stalled or best.relative_gap <= tol:
             break
     return _tidy(problem, best, tol)
 
@@ -170,8 +189,8 @@ def _solve(
 def _start(problem: PairProblem, constraints: _Constraints, distance: Array) -> _Point:
     """Start in the middle of what is allowed, with multipliers of the size of the gradient.
 
-    All products of slacks and multipliers are the same: from elsewhere, prices that differ by a factor of a
-    million make the first twenty steps very short.
+    All products of slacks and multipliers are the same: from elsewhere, penalties that differ by a factor of
+    a million make the first twenty steps very short.
     """
     share = np.where(problem.dissimilar, 0.5 * (1 + problem.nu), 0.5)
     c = constraints.lower + share * (constraints.upper - constraints.lower)
@@ -180,7 +199,7 @@ def _start(problem: PairProblem, constraints: _Constraints, distance: Array) -> 
     slack = constraints.slacks(c)
     weight = float(np.exp(np.mean(np.log(slack))))
     if problem.psd:  # else a large S would leave next to nothing of G
-        weight = max(weight, START * float(np.linalg.norm(matrix)))
+        weight = max(weight, SETTINGS.start * float(np.linalg.norm(matrix)))
     product = max(float(np.mean(np.abs(excess))), 1.0) * weight
     cone = (Definite if problem.psd else AnySymmetric).start(matrix, product)
     return _evaluate(problem, c, product / slack, cone.G, cone.S)
@@ -226,9 +245,9 @@ def _advance(
     reached = float((s + t * ds) @ (z + t * dz) + np.sum((cone.G + t * dG) * (cone.S + t * dS))) / count
     # a gap that is still open in the other optimality condition: products must not get much smaller than it
     open_gap = float(np.abs(point.excess - constraints.pull(z)) @ np.minimum(s[:n], s[n : 2 * n]))
-    centre = max(float(mu * (reached / mu) ** 3), gap / count, OPEN * open_gap / count)
+    centre = max(float(mu * (reached / mu) ** 3), gap / count, SETTINGS.least_product * open_gap / count)
     dc, _, dz, (dG, dS), t = direct(centre - ds * dz, cone.aim(centre, (dG, dS)))
-    t *= TO_BOUNDARY
+    t *= SETTINGS.to_boundary
     return point.c + t * dc, z + t * dz, cone.G + t * dG, cone.S + t * dS
 
 
@@ -243,13 +262,13 @@ def _judge(problem: PairProblem, constraints: _Constraints, point: _Point, dista
     """Return the solution that the point stands for, with its primal and dual values."""
     G = point.cone.G
     gamma, loss = _best_gamma(problem, point.excess)
-    primal = 0.5 * float(np.sum(G**2)) + loss
+    primal = 0.5 * float(np.sum(G**2)) + loss  # (8), (9)
     rank = len(G)
     if 0.5 * rank < primal:  # leaving all distances as they are costs this much
         G, gamma, primal = np.eye(rank), 0.0, 0.5 * rank
     at_bound = _bounds_met(constraints, point, problem.dissimilar)
     values = np.maximum(np.linalg.eigvalsh(point.matrix), 0.0) if problem.psd else point.matrix
-    dual = float(point.c @ distance) - 0.5 * float(np.sum(values**2))
+    dual = float(point.c @ distance) - 0.5 * float(np.sum(values**2))  # (14), for the QP
     return PairSolution(np.abs(point.c), at_bound, point.matrix, G, gamma, primal, dual)
 
 
@@ -274,12 +293,13 @@ def _best_gamma(problem: PairProblem, excess: Array) -> tuple[float, float]:
     gain = np.sort(excess[D])
     n_wrong = int(problem.nu * len(gain))  # so many may fall short
     gamma = max(float(gain[n_wrong]), 0.0) if len(gain) else 0.0
-    loss = bound[~D] @ np.maximum(excess[~D], 0.0) + bound[D] @ np.maximum(gamma - excess[D], 0.0)
+    loss = bound[~D] @ np.maximum(excess[~D], 0.0)  # ξ of (8)
+    loss += bound[D] @ np.maximum(gamma - excess[D], 0.0)  # ξ of (9)
     return gamma, float(loss) - problem.nu * problem.C_dissimilar * gamma
 
 
 def _bounds_met(constraints: _Constraints, point: _Point, dissimilar: Flags) -> NDArray[np.int8]:
-    """Say which α are on a bound: the multiplier is larger than the slack there, each in its own unit."""
+    """Say which α are on a bound (Proposition 2): the multiplier exceeds the slack, each in its own unit."""
     n = len(point.c)
     slack = constraints.slacks(point.c)[: 2 * n].reshape(2, n) / (constraints.upper - constraints.lower)
     multiplier = point.z[: 2 * n].reshape(2, n)
