@@ -1,9 +1,12 @@
 """Files that `mercer.save` did not write, and a watch over what loading them does."""
 
 import json
+import subprocess
 import sys
 from contextlib import contextmanager
 from zipfile import ZipFile
+
+import skops.io
 
 import mercer
 from mercer.persistence.allowed_types import to_file
@@ -31,6 +34,18 @@ def save_unchecked(estimator, path):
     """Write an estimator as an attacker may: without a look at its fitted state."""
     schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)
     repack(path, write_metadata(estimator, None), schema, arrays)
+
+
+def ends_of_loading(estimator, folder, call):
+    """Load an estimator with skops and with mercer, in processes of their own, and `call` a method of it."""
+    save_unchecked(estimator, folder / "bad.mercer")
+    skops.io.dump(estimator, folder / "bad.skops")
+    ends = {}
+    for name, library, load in (("skops", "skops.io", "skops.io.load"), ("mercer", "mercer", "mercer.load")):
+        program = f"import sys, {library}, numpy; {load}(sys.argv[1]).{call}"
+        command = [sys.executable, "-c", program, str(folder / f"bad.{name}")]
+        ends[name] = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ends
 
 
 def node(loader, name, **fields):

@@ -95,19 +95,14 @@ def read_arrays(archive: ZipFile) -> dict[str, bytes]:
     return {name: archive.read(name) for name in archive.namelist() if name.endswith(".npy")}
 
 
-def write_archive(file: BinaryIO, texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> None:
-    """Write an archive: the same bytes for the same content, whenever it is written."""
-    with ZipFile(file, "w") as archive:
+def pack(texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> bytes:
+    """Return an archive as bytes: the same for the same content, whenever it is made."""
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w") as archive:
         for name, text in texts.items():
             content = json.dumps(text, separators=(",", ":"), ensure_ascii=False)
             data = content.encode("utf-8", "surrogatepass")  # json.loads takes half letters, too
             archive.writestr(ZipInfo(name), data, compress_type=ZIP_DEFLATED)
         for name, data in arrays.items():
             archive.writestr(ZipInfo(name), data, compress_type=ZIP_STORED)
-
-
-def pack(texts: Mapping[str, dict[str, Any]], arrays: Mapping[str, bytes]) -> bytes:
-    """Return an archive as bytes."""
-    buffer = io.BytesIO()
-    write_archive(buffer, texts, arrays)
     return buffer.getvalue()
