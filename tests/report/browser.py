@@ -1,6 +1,5 @@
 """Chromium without a window, driven through two pipes by its DevTools protocol: it needs no package."""
 
-import base64
 import fcntl
 import json
 import os
@@ -87,11 +86,6 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
-
-    def screenshot(self, path):
-        """Keep a picture of the whole page."""
-        answer = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(answer["data"]))
 
     def call(self, method, **parameters):
         self._count += 1

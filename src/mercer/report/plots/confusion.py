@@ -30,8 +30,6 @@ def plot_confusion(y_true: Any, y_pred: Any, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from mercer.report import plot_confusion
     >>> ax = plot_confusion(["a", "a", "b"], ["a", "b", "b"])
     >>> [text.get_text() for text in ax.texts]

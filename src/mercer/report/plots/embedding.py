@@ -55,8 +55,6 @@ def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer import BoostedKernel
     >>> from mercer.report import plot_embedding

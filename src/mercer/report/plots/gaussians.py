@@ -42,8 +42,6 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer import KernelBoost
     >>> from mercer.report import plot_gaussians

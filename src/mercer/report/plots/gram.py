@@ -41,8 +41,6 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool =
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer.kernels import Stump
     >>> from mercer.report import plot_gram

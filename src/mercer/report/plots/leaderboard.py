@@ -34,8 +34,6 @@ def plot_leaderboard(search: Any, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer import KernelSearchCV, PerceptronSVC, StumpSVC
     >>> from mercer.report import plot_leaderboard

@@ -34,8 +34,6 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer import Pairs
     >>> from mercer.kernels import Stump

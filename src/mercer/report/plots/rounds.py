@@ -72,8 +72,6 @@ def plot_rounds(errors: RoundErrors, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_iris
     >>> from mercer import BoostedKernel, KernelSVC
     >>> from mercer.report import plot_rounds, staged_errors

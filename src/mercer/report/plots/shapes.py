@@ -61,8 +61,6 @@ def plot_shapes(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from mercer import StumpSVC
     >>> from mercer.datasets import twonorm
     >>> from mercer.report import plot_shapes
