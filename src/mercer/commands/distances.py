@@ -21,19 +21,12 @@ def kernel_of_model(model: Pipeline) -> sk_kernels.Kernel | None:
     return sk_kernels.DotProduct(0.0, "fixed") if isinstance(last, StandardScaler) else kernel_of(last)
 
 
-def kernel_inputs(model: Pipeline, rows: Any) -> Array:
-    """Return the rows that the kernel is for."""
-    is_scaled_last = isinstance(model[-1], StandardScaler)
-    features: Array = (model if is_scaled_last else model[:-1]).transform(rows)
-    return features
-
-
 def distances(model: Pipeline, rows: Any, query: int) -> Array:
     """Return ‖φ(x) − φ(q)‖ of all rows x to the query row q, in the feature space of the kernel."""
     kernel = kernel_of_model(model)
     if kernel is None:
         raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
-    Z = kernel_inputs(model, rows)
+    Z: Array = (model if isinstance(model[-1], StandardScaler) else model[:-1]).transform(rows)
     q = Z[query : query + 1]
     squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)
     return np.sqrt(np.maximum(squared, 0.0))

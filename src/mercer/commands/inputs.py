@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_breast_cancer
 
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
@@ -14,7 +15,6 @@ from mercer.pairs import Pairs
 from mercer.tables import (
     Columns,
     TableError,
-    breast_cancer,
     choose_columns,
     find_ids,
     find_labels,
@@ -23,7 +23,6 @@ from mercer.tables import (
     read_pairs,
     read_table,
 )
-from mercer.tables.embedded import TARGET
 from mercer.tables.encoding import check_no_others
 from mercer.tables.errors import quote
 from mercer.tables.reading import check_column
@@ -129,7 +128,9 @@ def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
 def _read_data(request: Request) -> tuple[pd.DataFrame, str, str | None]:
     """Return the table without what is to be dropped, where it comes from, and its column of classes."""
     if request.data is None:
-        return breast_cancer(), EMBEDDED, TARGET
+        embedded = load_breast_cancer(as_frame=True)
+        table = embedded.data.assign(diagnosis=embedded.target_names[embedded.target].astype(object))
+        return table, EMBEDDED, "diagnosis"
     table = read_table(request.data)
     for name in request.drop:
         check_column(table, name, "--drop", request.data)

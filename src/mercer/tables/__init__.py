@@ -1,7 +1,6 @@
 """Tables from files: columns encoded as numbers, and the classes and pairs in them."""
 
 from mercer.tables.columns import Columns, choose_columns
-from mercer.tables.embedded import breast_cancer
 from mercer.tables.encoding import make_encoder, prepare
 from mercer.tables.errors import TableError
 from mercer.tables.labels import ClassColumn, find_labels
@@ -12,7 +11,6 @@ __all__ = [
     "ClassColumn",
     "Columns",
     "TableError",
-    "breast_cancer",
     "choose_columns",
     "find_ids",
     "find_labels",
