@@ -35,15 +35,6 @@ def draw_picture(
     return Picture(light, dark, alt, caption, round(96 * size[0]), round(96 * size[1]))
 
 
-def draw_on_axes(plot: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that lets `plot` draw into the only axes of a figure."""
-
-    def draw(figure: Any) -> None:
-        plot(figure.subplots())
-
-    return draw
-
-
 def _render(draw: Callable[[Any], Any], size: tuple[float, float], ground: str, ink: str) -> str:
     import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg

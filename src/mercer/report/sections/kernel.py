@@ -1,6 +1,5 @@
 """The middle of the page: held-out samples as a plain kernel sees them, and as the winner's does."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from mercer._typing import Index
 from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table, span
 from mercer.report.held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows
-from mercer.report.picture import Picture, draw_on_axes, draw_picture
+from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import confusion, embedding, gram
 from mercer.report.plots.confusion import count_confusions, plot_confusion
 from mercer.report.plots.embedding import plot_embedding
@@ -32,18 +31,10 @@ def show_grams(subject: Subject) -> Section:
     """Return the Gram matrices of both kernels, and what they come to in numbers."""
     data, after = _kernel(subject)
     few = _some(data, GRAM_ROWS, subject)
-    pictures = []
-    for name, kernel in ((PLAIN, data.before), (winners(subject), after)):
-        K = np.asarray(kernel(data.X[few]))
-        dark, bright = span(*colour_range(K))
-        pictures.append(
-            draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
-                draw_on_axes(partial(plot_gram, K, None, data.y[few], bar=False)),
-                gram.SIZE,
-                alt=f"The Gram matrix of {len(few)} held-out samples sorted by class. {name}.",
-                caption=f"{name}: dark is {dark}, bright {bright}",
-            )
-        )
+    pictures = [
+        _draw_gram(kernel, data.X[few], data.y[few], name)
+        for name, kernel in ((PLAIN, data.before), (winners(subject), after))
+    ]
     text = [
         *few_rows(data),
         "How similar the held-out samples are to each other, sorted by class: bright is similar. A kernel "
@@ -55,6 +46,17 @@ def show_grams(subject: Subject) -> Section:
         "0 for others. Compare the centred one: it does not depend on a constant added to a kernel.",
     ]
     return Section("gram", "Gram matrices", text, pictures, [_figures(subject, data, after)])
+
+
+def _draw_gram(kernel: Any, X: Any, y: Any, name: str) -> Picture:
+    K = np.asarray(kernel(X))
+    dark, bright = span(*colour_range(K))
+    return draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
+        lambda figure: plot_gram(K, None, y, figure.subplots(), bar=False),
+        gram.SIZE,
+        alt=f"The Gram matrix of {len(K)} held-out samples sorted by class. {name}.",
+        caption=f"{name}: dark is {dark}, bright {bright}",
+    )
 
 
 def show_maps(subject: Subject) -> Section:
@@ -77,7 +79,7 @@ def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
     K = np.asarray(kernel(X))
     coloured = "" if y is None else ", coloured by class"
     return draw_picture(
-        draw_on_axes(lambda ax: plot_embedding(K, None, y, ax)),
+        lambda figure: plot_embedding(K, None, y, figure.subplots()),
         embedding.SIZE,
         alt=f"A map of {len(K)} samples by kernel PCA{coloured}. {caption}.",
         caption=caption,
@@ -91,7 +93,7 @@ def show_confusion(subject: Subject) -> Section:
     names, counts = count_confusions(data.y, guess)
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
-        draw_on_axes(lambda ax: plot_confusion(data.y, guess, ax)),
+        lambda figure: plot_confusion(data.y, guess, figure.subplots()),
         confusion.figure_size(len(names)),
         alt=f"The confusion matrix of {len(guess)} held-out samples; {n_wrong} predicted wrong.",
     )

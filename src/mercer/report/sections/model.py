@@ -1,7 +1,7 @@
 """The part of the page that looks into the winner: rounds, shape functions, Gaussians."""
 
 from mercer.report.content import Omitted, Section, Subject
-from mercer.report.picture import Picture, draw_on_axes, draw_picture
+from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import gaussians, rounds
 from mercer.report.plots.gaussians import is_mixture, plot_gaussians
 from mercer.report.plots.rounds import plot_rounds, staged_errors
@@ -24,7 +24,7 @@ def show_rounds(subject: Subject) -> Section:
     errors = staged_errors(svm, X, data.y_learned, X_new, data.y)
     first, last = percent(errors.held_out[0]), percent(errors.held_out[-1])
     picture = draw_picture(
-        draw_on_axes(lambda ax: plot_rounds(errors, ax)),
+        lambda figure: plot_rounds(errors, figure.subplots()),
         rounds.SIZE,
         alt=f"The error on held-out samples is {first} after the first round and {last} after the last one, "
         f"round {errors.rounds[-1]}.",
@@ -74,7 +74,7 @@ def show_gaussians(subject: Subject) -> Section:
         raise Omitted("only KernelBoost is made of Gaussians")
     kernel = data.after
     picture = draw_picture(
-        draw_on_axes(lambda ax: plot_gaussians(kernel, data.X, data.y, ax)),
+        lambda figure: plot_gaussians(kernel, data.X, data.y, figure.subplots()),
         gaussians.SIZE,
         alt="The Gaussians of the mixtures of largest weight, and the held-out samples coloured by class.",
     )

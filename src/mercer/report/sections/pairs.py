@@ -1,7 +1,6 @@
 """The part of the page that looks at pairs: a map of the samples, and how far apart held-out pairs are."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from mercer.kernels import Projected, Rescaled
 from mercer.pairs import Pairs
 from mercer.quality import pair_auc
 from mercer.report.content import Omitted, Section, Subject
-from mercer.report.picture import Picture, draw_on_axes, draw_picture
+from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import pair_distances
 from mercer.report.plots.pair_distances import kernel_distances, plot_pair_distances
 from mercer.report.sections.kernel import AXES, MAP_ROWS, draw_map, winners
@@ -73,7 +72,7 @@ def _draw_distances(kernel: Any, X: Array, test: Pairs, name: str) -> Picture:
     distances = np.concatenate([kernel_distances(kernel, X, kind) for kind in test])
     auc = pair_auc(-distances, np.repeat([True, False], [len(test.similar), len(test.dissimilar)]))
     return draw_picture(
-        draw_on_axes(partial(plot_pair_distances, kernel, X, test)),
+        lambda figure: plot_pair_distances(kernel, X, test, figure.subplots()),
         pair_distances.SIZE,
         alt=f"Distances of held-out similar and dissimilar pairs. {name}.",
         caption=f"{name}: AUC {auc:.3f}",

@@ -7,7 +7,7 @@ import numpy as np
 from mercer.kernels import Rescaled
 from mercer.kernels.description import count, describe_kernel
 from mercer.report.content import Section, Subject, Table, duration, unbroken
-from mercer.report.picture import Picture, draw_on_axes, draw_picture
+from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.leaderboard import figure_size, plot_leaderboard, scored_candidates
 from mercer.search import CandidateResult, SearchResult
 from mercer.search.label_task import LabelTask
@@ -102,7 +102,7 @@ def _describe_scores(subject: Subject) -> list[str]:
 def _draw(result: SearchResult) -> Picture:
     n_scored = len(scored_candidates(result))
     return draw_picture(
-        draw_on_axes(lambda ax: plot_leaderboard(result, ax)),
+        lambda figure: plot_leaderboard(result, figure.subplots()),
         figure_size(n_scored),
         alt=f"The {result.metric.name} of {count(n_scored, 'candidate')} with error bars, the "
         f"{best_of(result.metric)} on top; the winner, {result.winner}, has a star. The numbers are in the "
