@@ -22,6 +22,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
+from numpy.random import RandomState
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
@@ -41,13 +42,58 @@ class DistanceKernel(Kernel):
 
     @classmethod
     @abstractmethod
-    def spanning(cls, X: Any) -> Self:
-        """Return the exact kernel of the hypotheses that the rows of X span."""
+    def _constant(cls, X: Array) -> float:
+        """Return Δ of the hypotheses that the rows span."""
 
     @classmethod
     @abstractmethod
+    def _draw(cls, X: Array, n_hypotheses: int, rng: RandomState, scale: float) -> FeatureKernel:
+        """Return some of these hypotheses as features, each vote of the length `scale`."""
+
+    @final
+    @classmethod
+    def spanning(cls, X: Any) -> Self:
+        """Return the exact kernel of the box (`Stump`) or the ball (`Perceptron`) that holds the rows of X.
+
+        It is positive semi-definite for rows inside of that: span all rows that it will see, or two opposite
+        corners of a box, or points of a ball, that holds them.
+        """
+        return cls(delta=cls._constant(as_rows(X)))
+
+    @final
+    @classmethod
     def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> FeatureKernel:
-        """Return a random finite ensemble of those hypotheses."""
+        """Return random hypotheses of those that the rows of X span, as a kernel with a feature map.
+
+        The Gram matrix of the ensemble is an unbiased estimate of that of ``spanning(X)``. The error of
+        stumps falls like 1/n_hypotheses, since they are stratified over features and thresholds; the entries
+        of perceptrons have the standard deviation ((Δ² − k²) / n_hypotheses)^½.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            The rows, or two opposite corners of a box, or points of a ball.
+        n_hypotheses : int
+            The number of hypotheses, and so of features of the map.
+        random_state : int, RandomState instance or None, default=None
+            Random seed.
+
+        Returns
+        -------
+        StumpEnsemble or PerceptronEnsemble
+            With `transform`, for linear models of the votes.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Stump
+        >>> X = [[0.0, 0.0], [1.0, 3.0]]
+        >>> Stump.sample(X, n_hypotheses=1000, random_state=0).transform(X).shape
+        (2, 1000)
+        """
+        check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
+        rows = as_rows(X)
+        scale = np.sqrt(cls._constant(rows) / n_hypotheses)
+        return cls._draw(rows, n_hypotheses, check_random_state(random_state), float(scale))
 
     @final
     def gram(self, X: Array, Y: Array) -> Array:
@@ -103,49 +149,12 @@ class Stump(DistanceKernel):
     metric = "cityblock"
 
     @classmethod
-    def spanning(cls, X: Any) -> Self:
-        """Return the exact kernel whose thresholds range over the box that the rows of X span.
-
-        It is positive semi-definite for rows inside that box: span all rows that it will see, or the two
-        corners of a box that holds them.
-        """
-        lower, upper = _box(as_rows(X))
-        return cls(delta=_stump_delta(lower, upper))
+    def _constant(cls, X: Array) -> float:
+        return float(np.sum(X.max(axis=0) - X.min(axis=0))) / 2  # [LL05] Definition 2
 
     @classmethod
-    def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> StumpEnsemble:
-        """Return random stumps from the box that the rows of X span, as a kernel with a feature map.
-
-        The Gram matrix of the ensemble is an unbiased estimate of that of ``Stump.spanning(X)``. Its error
-        falls like 1/n_hypotheses, since the draws are stratified over features and thresholds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            The rows, or the two corners of a box.
-        n_hypotheses : int
-            The number of stumps, and so of features of the map.
-        random_state : int, RandomState instance or None, default=None
-            Random seed.
-
-        Returns
-        -------
-        StumpEnsemble
-            With `transform`, for linear models of the votes.
-
-        Examples
-        --------
-        >>> from mercer.kernels import Stump
-        >>> X = [[0.0, 0.0], [1.0, 3.0]]
-        >>> Stump.sample(X, n_hypotheses=1000, random_state=0).transform(X).shape
-        (2, 1000)
-        """
-        check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
-        lower, upper = _box(as_rows(X))
-        rng = check_random_state(random_state)
-        features, thresholds = draw_stumps(lower, upper, n_hypotheses, rng)
-        scale = np.sqrt(_stump_delta(lower, upper) / n_hypotheses)
-        return StumpEnsemble(features, thresholds, float(scale))
+    def _draw(cls, X: Array, n_hypotheses: int, rng: RandomState, scale: float) -> StumpEnsemble:
+        return StumpEnsemble(*draw_stumps(X.min(axis=0), X.max(axis=0), n_hypotheses, rng), scale)
 
 
 @final
@@ -192,63 +201,19 @@ class Perceptron(DistanceKernel):
     metric = "euclidean"
 
     @classmethod
-    def spanning(cls, X: Any) -> Self:
-        """Return the exact kernel of a ball that holds the rows of X.
-
-        It is positive semi-definite for rows inside that ball: span all rows that it will see, or two
-        opposite points of a ball that holds them.
-        """
-        center, radius = _ball(as_rows(X))
-        return cls(delta=inverse_mean_cosine(len(center)) * radius)
+    def _constant(cls, X: Array) -> float:
+        return inverse_mean_cosine(X.shape[1]) * _ball(X)[1]  # [LL05] Definition 3
 
     @classmethod
-    def sample(cls, X: Any, n_hypotheses: int, *, random_state: Any = None) -> PerceptronEnsemble:
-        """Return random perceptrons of a ball that holds the rows of X, as a kernel with a feature map.
-
-        The Gram matrix of the ensemble is an unbiased estimate of that of ``Perceptron.spanning(X)``. Its
-        entries have the standard deviation ((Δ² − k²) / n_hypotheses)^½.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            The rows, or two opposite points of a ball.
-        n_hypotheses : int
-            The number of perceptrons, and so of features of the map.
-        random_state : int, RandomState instance or None, default=None
-            Random seed.
-
-        Returns
-        -------
-        PerceptronEnsemble
-            With `transform`, for linear models of the votes.
-
-        Examples
-        --------
-        >>> from mercer.kernels import Perceptron
-        >>> X = [[0.0, 0.0], [1.0, 3.0]]
-        >>> Perceptron.sample(X, n_hypotheses=1000, random_state=0).transform(X).shape
-        (2, 1000)
-        """
-        check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
-        center, radius = _ball(as_rows(X))
-        rng = check_random_state(random_state)
-        directions, thresholds = draw_perceptrons(center, radius, n_hypotheses, rng)
-        scale = np.sqrt(inverse_mean_cosine(len(center)) * radius / n_hypotheses)
-        return PerceptronEnsemble(directions, thresholds, float(scale))
-
-
-def _box(X: Array) -> tuple[Array, Array]:
-    return X.min(axis=0), X.max(axis=0)
+    def _draw(cls, X: Array, n_hypotheses: int, rng: RandomState, scale: float) -> PerceptronEnsemble:
+        return PerceptronEnsemble(*draw_perceptrons(*_ball(X), n_hypotheses, rng), scale)
 
 
 def _ball(X: Array) -> tuple[Array, float]:
-    lower, upper = _box(X)
+    """Return the midpoint of the rows' ranges, and the radius of the ball around it that holds the rows."""
+    lower, upper = X.min(axis=0), X.max(axis=0)
     center = lower + (upper - lower) / 2
     return center, float(cdist(X, center[None, :]).max())
-
-
-def _stump_delta(lower: Array, upper: Array) -> float:
-    return float(np.sum(upper - lower)) / 2
 
 
 def inverse_mean_cosine(n_features: int) -> float:

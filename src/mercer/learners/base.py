@@ -25,11 +25,26 @@ class TrainingData(NamedTuple):
     unlabelled: Array | None
 
 
+def report_steps(estimator: Any, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
+    """Return what a solver calls after each of its steps, if the estimator has callbacks."""
+    if not hasattr(estimator, "_skl_callbacks"):
+        return None
+
+    def report(step: int) -> bool:
+        task = context.subcontext(name)
+        task.call_on_fit_task_begin(estimator=estimator)
+        return bool(task.call_on_fit_task_end(estimator=estimator))
+
+    return report
+
+
 class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """A transformer whose features have the learned kernel `kernel_` as their inner products.
 
     A subclass gives `_learn`, which sets `kernel_`.
     """
+
+    _report_steps = report_steps
 
     @abstractmethod
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
@@ -87,18 +102,6 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # or pairs, for which scikit-learn has no word
         return tags
-
-    def _report_steps(self, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
-        """Return what a solver calls after each of its steps, if there are callbacks."""
-        if not hasattr(self, "_skl_callbacks"):
-            return None
-
-        def report(step: int) -> bool:
-            task = context.subcontext(name)
-            task.call_on_fit_task_begin(estimator=self)
-            return bool(task.call_on_fit_task_end(estimator=self))
-
-        return report
 
     def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> TrainingData:
         if y is None and pairs is None:

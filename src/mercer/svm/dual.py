@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer._typing import Array, Index
+from mercer.learners.base import report_steps
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.svm.base import Samples, SVMClassifier, check_samples
 from mercer.svm.multiclass import TwoClassProblem, split_problems
@@ -88,7 +89,7 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         self, samples: Samples, problem: TwoClassProblem, C: float, task: CallbackContext
     ) -> TwoClassSVM:
         task.call_on_fit_task_begin(estimator=self)
-        progress = _report_steps(self, task) if hasattr(self, "_skl_callbacks") else None
+        progress = report_steps(self, task, "newton step")
         part = samples.select(problem.rows)
         (fit,) = self._path(part.X, problem.y, part.weight, [C], progress)
         task.call_on_fit_task_end(estimator=self)
@@ -148,12 +149,3 @@ def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> lis
     if len(work) == 1 or effective_n_jobs(n_jobs) == 1:
         return [job() for job in work]
     return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(job)() for job in work)
-
-
-def _report_steps(estimator: DualSVC, task: CallbackContext) -> Progress:
-    def report(step: int) -> bool:
-        context = task.subcontext("newton step")
-        context.call_on_fit_task_begin(estimator=estimator)
-        return context.call_on_fit_task_end(estimator=estimator)
-
-    return report

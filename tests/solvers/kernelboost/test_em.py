@@ -123,7 +123,7 @@ def test_integer_weights_are_repeated_rows(rng, kind):
     X, _ = clumps(rng, 40)
     times = rng.integers(1, 4, size=40)
     options = {"kind": kind, "nu": 3.0}
-    weighted = state_problem(X, FREE, 3, weights=times.astype(float), **options)
+    weighted = state_problem(X, FREE, 3, **options)._replace(weights=times.astype(float))
     repeated = state_problem(np.repeat(X, times, axis=0), FREE, 3, **options)
     model = start(weighted)
     one, other = (run_em(problem, model, max_iter=9, tol=0.0) for problem in (weighted, repeated))
@@ -142,7 +142,7 @@ def test_integer_weights_of_chunklets_are_repeated_chunklets(rng):
         np.concatenate([chunklets.apart, 3 + chunklets.apart]),
     )
     nu = 4.0
-    weighted = state_problem(X, chunklets, 3, nu=nu, weights=weights)
+    weighted = state_problem(X, chunklets, 3, nu=nu)._replace(weights=weights)
     repeated = state_problem(np.vstack([X, X[:6]]), again, 3, nu=nu)
     model = start(weighted)
     one, other = (run_em(problem, model, max_iter=5, tol=0.0) for problem in (weighted, repeated))
@@ -156,7 +156,7 @@ def test_the_objective_never_falls_if_what_is_constrained_together_weighs_the_sa
     X, label = clumps(rng, 60)
     chunklets = chunk_labels(label[:15])  # all of them hang together
     w = np.ones(60) if weights == "uniform" else np.r_[np.full(15, 3.0), rng.uniform(0.1, 2.0, size=45)]
-    problem = state_problem(X, chunklets, 3, kind=kind, nu=4.0, weights=w)
+    problem = state_problem(X, chunklets, 3, kind=kind, nu=4.0)._replace(weights=w)
     model, objectives = start(problem), []
     for _ in range(25):
         found = expect(problem, model)
@@ -244,7 +244,7 @@ def test_seeds_are_rows_or_means_of_chunklets_and_none_is_drawn_twice(rng):
 def test_rows_of_no_weight_are_no_seeds(rng):
     X, _ = clumps(rng, 30)
     w = np.where(np.arange(30) < 5, 1.0, 0.0)
-    problem = state_problem(X, FREE, 4, nu=4.0, weights=w)
+    problem = state_problem(X, FREE, 4, nu=4.0)._replace(weights=w)
     for seed in range(5):
         for mean in start(problem, seed).means:
             assert np.any(np.all(X[:5] == mean, axis=1))

@@ -31,7 +31,7 @@ class MixtureProblem(NamedTuple):
     """What a mixture is to explain."""
 
     X: Array
-    weights: Array  # of the rows
+    weights: Array  # of the rows, as multiplicities: see `effective_weights`
     plan: Assignments
     n_components: int
     kind: str  # of covariance: "full", "tied" or "diag"
@@ -64,9 +64,8 @@ def state_problem(
     *,
     kind: str = "full",
     nu: float = 0.0,
-    weights: Array | None = None,
 ) -> MixtureProblem:
-    """Return the problem; raise `TooFewComponentsError` if M components cannot keep all chunklets apart.
+    """Return the problem, with weights of one; raise `TooFewComponentsError` if chunklets cannot be apart.
 
     Parameters
     ----------
@@ -80,12 +79,9 @@ def state_problem(
         A covariance for each component, one for all, or diagonal ones.
     nu : float, default=0.0
         ν₀, the strength of the prior of the covariances. Without one a component may collapse.
-    weights : array of shape (n,), optional
-        The weights of the rows, as multiplicities: see `effective_weights`. None: all one.
     """
-    weights = np.ones(len(X)) if weights is None else weights
     plan = plan_assignments(chunklets, n_components)
-    return MixtureProblem(X, weights, plan, n_components, kind, nu)
+    return MixtureProblem(X, np.ones(len(X)), plan, n_components, kind, nu)
 
 
 def effective_weights(weights: Array) -> Array:
