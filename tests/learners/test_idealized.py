@@ -646,7 +646,7 @@ def test_a_radius_that_leaves_no_dissimilar_pair_is_refused():
 
 def test_knowledge_that_says_nothing_or_contradicts_itself_is_refused():
     X, y = some_data()
-    with pytest.raises(ValueError, match="two classes or more"):
+    with pytest.raises(ValueError, match="two or more classes"):
         learn().fit(X, np.zeros(40))
     with pytest.raises(ValueError, match="requires y to be passed"):
         learn().fit(X)
