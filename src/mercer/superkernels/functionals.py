@@ -160,7 +160,7 @@ class Risk(QualityFunctional):
         """Return the β ≥ 0 that minimise (18)."""
         C = float(self.C)
         M = Penalty(penalty / C**2 * terms.penalty)  # the solver has C = 1: its weights are C β
-        found = SEARCHES[self.solver](terms.grams, label, M, **stopping._asdict())
+        found = SEARCHES[self.solver](terms.grams, label, M, stopping)
         return found._replace(beta=found.beta / C)
 
 
@@ -266,13 +266,9 @@ class Posterior(QualityFunctional):
     def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
         """Return β ≥ 0 at a minimum of (7) with noise and the penalty. There is no bound of it."""
         targets = [np.where(label == k, 1.0, -1.0) for k in np.unique(label)]
-        return minimize_posterior(
-            terms.grams,
-            targets[1:] if len(targets) == 2 else targets,
-            Penalty(penalty * terms.penalty),
-            noise=float(self.noise),
-            **stopping._asdict(),
-        )
+        targets = targets[1:] if len(targets) == 2 else targets
+        M = Penalty(penalty * terms.penalty)
+        return minimize_posterior(terms.grams, targets, M, float(self.noise), stopping)
 
 
 def _check(K: Any, y: Any) -> tuple[Array, Array]:

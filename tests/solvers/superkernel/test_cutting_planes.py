@@ -10,7 +10,7 @@ from mercer.solvers.superkernel.cutting_planes import (
     minimize_on_simplex,
     solve_master,
 )
-from mercer.solvers.superkernel.weights import Penalty, relative_gap
+from mercer.solvers.superkernel.weights import Penalty, Stopping, relative_gap
 
 EACH_PENALTY = pytest.mark.parametrize("diagonal", [True, False])
 EACH_SLOPE = pytest.mark.parametrize("falling", [True, False])
@@ -56,7 +56,7 @@ def test_the_minimum_is_the_rivals_and_the_gap_is_true_after_any_number_of_plane
     least, where = rival(function.h, function.G, penalty.M)
     start = np.full(6, 0.1)
     for max_iter in (1, 2, 5, 10, 200):
-        found = minimize_by_planes(function.ask, penalty, start, tol=1e-7, max_iter=max_iter)
+        found = minimize_by_planes(function.ask, penalty, start, Stopping(1e-7, max_iter))
         assert found.bound <= least + 1e-7
         assert found.objective >= least - 1e-7
         assert found.gap == (found.objective - found.bound) / found.objective
@@ -74,7 +74,7 @@ def test_the_minimum_is_the_rivals_and_the_gap_is_true_after_any_number_of_plane
 
 def test_more_is_asked_of_values_the_nearer_the_minimum_is(rng):
     function = HighestPlane(rng, 4, True)
-    minimize_by_planes(function.ask, Penalty(np.ones(4)), np.ones(4), tol=1e-5, max_iter=100)
+    minimize_by_planes(function.ask, Penalty(np.ones(4)), np.ones(4), Stopping(1e-5, 100))
     accuracy = [tol for _, tol in function.asked]
     assert accuracy[0] == 0.1
     assert np.all(np.diff(accuracy) <= 0)
@@ -89,7 +89,7 @@ def test_values_that_are_too_high_leave_the_gap_true(rng):
         return plane._replace(value=plane.value * (1 + tol / 2), offset=plane.offset * (1 - tol / 2))
 
     least, _ = rival(function.h, function.G, penalty.M)
-    found = minimize_by_planes(too_high, penalty, np.ones(4), tol=1e-4, max_iter=100)
+    found = minimize_by_planes(too_high, penalty, np.ones(4), Stopping(1e-4, 100))
     assert found.bound <= least <= found.objective
     assert found.gap <= 1e-4
 
@@ -102,9 +102,7 @@ def test_it_stops_when_it_is_told_to_and_keeps_what_it_has(rng):
         steps.append(step)
         return step == 3
 
-    found = minimize_by_planes(
-        function.ask, Penalty(np.ones(4)), np.ones(4), tol=1e-9, max_iter=100, progress=progress
-    )
+    found = minimize_by_planes(function.ask, Penalty(np.ones(4)), np.ones(4), Stopping(1e-9, 100, progress))
     assert steps == [1, 2, 3]
     assert found.n_iter == 3
     assert found.bound <= found.objective

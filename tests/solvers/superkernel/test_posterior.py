@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from mercer.solvers.superkernel.grams import HeldGrams
 from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
-from mercer.solvers.superkernel.weights import Penalty
+from mercer.solvers.superkernel.weights import Penalty, Stopping
 from mercer.superkernels import Posterior
 
 
@@ -41,8 +41,8 @@ def literal(stack, targets, M, noise, beta):
 
 
 def search(stack, targets, M, noise=1.0, **kwargs):
-    settings = {"tol": 1e-8, "max_iter": 500, **kwargs}
-    return minimize_posterior(HeldGrams(stack), targets, Penalty(M), noise=noise, **settings)
+    stopping = Stopping(**{"tol": 1e-8, "max_iter": 500, **kwargs})
+    return minimize_posterior(HeldGrams(stack), targets, Penalty(M), noise, stopping)
 
 
 @pytest.mark.parametrize("n_targets", [1, 2])

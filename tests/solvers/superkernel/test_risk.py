@@ -20,7 +20,7 @@ from mercer.solvers.superkernel.risk import (
     thin,
 )
 from mercer.solvers.superkernel.svm import best_bias
-from mercer.solvers.superkernel.weights import Penalty
+from mercer.solvers.superkernel.weights import Penalty, Stopping
 from qcqp import least_risk
 
 
@@ -47,7 +47,7 @@ def literal_risk(K, y):
 
 
 def minimize(grams, label, penalty, search=minimize_risk, tol=1e-6, **kwargs):
-    return search(grams, label, penalty, **{"tol": tol, "max_iter": 300, **kwargs})
+    return search(grams, label, penalty, Stopping(**{"tol": tol, "max_iter": 300, **kwargs}))
 
 
 # φ
@@ -237,6 +237,6 @@ def test_the_kernel_s_step_is_not_caught_in_a_circle(seed):
     beta = first_guess(grams, penalty)
     for _ in range(3):
         risk.ask(beta, 1e-6)
-        found = minimize_by_planes(KernelForCoefficients(risk).ask, penalty, beta, tol=1e-5, max_iter=100)
+        found = minimize_by_planes(KernelForCoefficients(risk).ask, penalty, beta, Stopping(1e-5, 100))
         assert found.gap <= 1e-5
         beta = found.beta

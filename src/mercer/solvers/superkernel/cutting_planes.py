@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
-from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress, relative_gap
+from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Stopping, relative_gap
 
 
 class PlaneSettings(NamedTuple):
@@ -66,15 +66,9 @@ class Plane(NamedTuple):
 
 
 def minimize_by_planes(
-    ask: Callable[[Array, float], Plane],
-    penalty: Penalty,
-    start: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None = None,
+    ask: Callable[[Array, float], Plane], penalty: Penalty, start: Array, stopping: Stopping
 ) -> KernelWeights:
-    """Return the minimum up to a relative gap of `tol`, or what was reached after `max_iter` planes.
+    """Return the minimum up to a relative gap, or what was reached after the last plane that is allowed.
 
     Parameters
     ----------
@@ -84,13 +78,10 @@ def minimize_by_planes(
         The quadratic part.
     start : array of shape (r,)
         The first β.
-    tol : float
-        The relative gap that is asked for.
-    max_iter : int
-        The maximum number of planes.
-    progress : callable, optional
-        Called after each plane with its number; if it returns true, that was the last one.
+    stopping : Stopping
+        The relative gap that is asked for, and the maximum number of planes.
     """
+    tol, max_iter, progress = stopping
     beta, best, least, bound, gap = start, start, np.inf, -np.inf, 1.0
     planes: list[Plane] = []
     history: list[float] = []

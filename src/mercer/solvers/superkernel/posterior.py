@@ -24,7 +24,7 @@ from scipy.special import expit
 
 from mercer._typing import Array
 from mercer.solvers.superkernel.grams import Grams
-from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress
+from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Stopping
 
 
 class PosteriorSettings(NamedTuple):
@@ -84,16 +84,10 @@ def _cost(K: Array, y: Array, a: Array) -> float:
 
 
 def minimize_posterior(
-    grams: Grams,
-    targets: Sequence[Array],
-    penalty: Penalty,
-    *,
-    noise: float,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None = None,
+    grams: Grams, targets: Sequence[Array], penalty: Penalty, noise: float, stopping: Stopping
 ) -> KernelWeights:
     """Return weights at a minimum; the mean over several targets of −1 and 1. There is no lower bound."""
+    tol, max_iter, progress = stopping
     size = 1.0 / np.sqrt(penalty.diagonal)  # unknowns of one size
     history: list[float] = []
 

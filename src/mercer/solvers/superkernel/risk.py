@@ -31,7 +31,7 @@ from mercer._typing import Array, Index
 from mercer.solvers.superkernel.cutting_planes import Plane, minimize_by_planes, solve_master
 from mercer.solvers.superkernel.grams import Grams
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
-from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Progress, relative_gap
+from mercer.solvers.superkernel.weights import TINY, KernelWeights, Penalty, Stopping, relative_gap
 
 
 class RiskSettings(NamedTuple):
@@ -88,27 +88,19 @@ class KernelRisk:
         return Plane(value / self.n_rows, offset / self.n_rows, slope / self.n_rows)
 
 
-def minimize_risk(
-    grams: Grams,
-    label: Index,
-    penalty: Penalty,
-    *,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None = None,
-) -> KernelWeights:
+def minimize_risk(grams: Grams, label: Index, penalty: Penalty, stopping: Stopping) -> KernelWeights:
     """Return the weights β' ≥ 0 that minimise φ(β') plus the penalty (18), for the classes of `label`.
 
     Where rows are many, the search starts from the weights that are best for a quarter of them.
     """
     if len(label) >= SETTINGS.many_rows:
-        rows, rough = thin(label), max(tol, SETTINGS.rough)
-        start = minimize_risk(grams.take(rows), label[rows], penalty, tol=rough, max_iter=max_iter).beta
+        rows, rough = thin(label), Stopping(max(stopping.tol, SETTINGS.rough), stopping.max_iter)
+        start = minimize_risk(grams.take(rows), label[rows], penalty, rough).beta
     else:
         start = first_guess(grams, penalty)
     risk = KernelRisk(grams, split_classes(label))
     # Corollary 8: convex, so that planes below it lead to the minimum
-    return minimize_by_planes(risk.ask, penalty, start, tol=tol, max_iter=max_iter, progress=progress)
+    return minimize_by_planes(risk.ask, penalty, start, stopping)
 
 
 def first_guess(grams: Grams, penalty: Penalty) -> Array:
@@ -132,19 +124,12 @@ def thin(label: Index) -> Index:
     return np.sort(np.concatenate([np.flatnonzero(label == k)[:: SETTINGS.every] for k in np.unique(label)]))
 
 
-def alternate(
-    grams: Grams,
-    label: Index,
-    penalty: Penalty,
-    *,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None = None,
-) -> KernelWeights:
-    """Return where the paper's alternation stops: when a turn gains less than `tol` of the objective.
+def alternate(grams: Grams, label: Index, penalty: Penalty, stopping: Stopping) -> KernelWeights:
+    """Return where the paper's alternation stops: when a turn gains less than its share of the objective.
 
     The bound is that of all SVMs on the way, as in the cutting planes, so that the gap is true.
     """
+    tol, max_iter, progress = stopping
     risk = KernelRisk(grams, split_classes(label))
     beta = first_guess(grams, penalty)
     planes: list[Plane] = []
@@ -156,13 +141,9 @@ def alternate(
         stopped = progress is not None and progress(len(planes))
         if gained <= tol * history[-1] or stopped or len(planes) == max_iter:
             break  # before β moves on: what is returned belongs together
-        beta = minimize_by_planes(  # β for fixed α
-            KernelForCoefficients(risk).ask,
-            penalty,
-            beta,
-            tol=SETTINGS.kernel_tol * tol,
-            max_iter=SETTINGS.kernel_planes,
-        ).beta
+        ask, exactly = KernelForCoefficients(risk).ask, SETTINGS.kernel_tol * tol
+        # β for fixed α
+        beta = minimize_by_planes(ask, penalty, beta, Stopping(exactly, SETTINGS.kernel_planes)).beta
     bound = max(solve_master(planes, penalty)[1], 0.0)
     cut_off = len(planes) == max_iter and not relative_gap(history[-1], bound) <= tol
     return KernelWeights(beta, history[-1], bound, np.array(history), len(history), cut_off)

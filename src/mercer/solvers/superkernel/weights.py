@@ -8,7 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from mercer._typing import Array
 
-Progress = Callable[[int], bool]  # called after each step with its number; true: that was the last one
+Progress = Callable[[int], bool]
 
 TINY = 1e-300  # keeps a division by zero away
 
@@ -18,7 +18,7 @@ class Stopping(NamedTuple):
 
     tol: float  # the relative gap that is asked for
     max_iter: int
-    progress: Progress | None = None
+    progress: Progress | None = None  # called after each step with its number; true: that was the last one
 
 
 class KernelWeights(NamedTuple):
