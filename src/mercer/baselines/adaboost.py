@@ -32,12 +32,6 @@ class Ensemble(NamedTuple):
     votes: list[float]
     errors: list[float]
 
-    def add(self, hypothesis: Hypothesis, vote: float, error: float) -> None:
-        """Take one more hypothesis in."""
-        self.hypotheses.append(hypothesis)
-        self.votes.append(vote)
-        self.errors.append(error)
-
 
 def boost(learn: BaseLearner, X: Array, y: Array, weights: Array, n_rounds: int) -> Ensemble:
     r"""Run discrete AdaBoost [Freund and Schapire 1996].
@@ -72,7 +66,9 @@ def boost(learn: BaseLearner, X: Array, y: Array, weights: Array, n_rounds: int)
         if error >= 0.5 - TIE:
             break
         vote = 0.5 * math.log((1 - error) / error) if error > 0 else VOTE_WITHOUT_ERROR
-        ensemble.add(hypothesis, vote, error)
+        ensemble.hypotheses.append(hypothesis)
+        ensemble.votes.append(vote)
+        ensemble.errors.append(error)
         weights = weights * np.exp(-vote * agreement)
         weights /= weights.sum()
     return ensemble

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from mercer._typing import Array, Index
 from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
@@ -104,7 +103,7 @@ class LabelTask(Task):
 
         Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once.
         """
-        scaler = StandardScaler().fit(_all_rows(self, train))
+        scaler = self.fit_scaler(self.X[train])
         X, y = scaler.transform(self.X[train]), self.y[train]
         new, truth = scaler.transform(self.X[test]), self.y[test]
         more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
@@ -158,7 +157,7 @@ class LabelTask(Task):
 
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler and a classifier to all samples."""
-        scaler = StandardScaler().fit(_all_rows(self, np.arange(len(self.X))))
+        scaler = self.fit_scaler(self.X)
         more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
         Z = scaler.transform(self.X)
         fitted = _fit(_set(candidate, setting), Z, self.y, more)
@@ -288,10 +287,6 @@ def _is_classifier(estimator: Any) -> bool:
 def takes_unlabelled(estimator: Any) -> bool:
     """Whether a classifier learns from samples without labels."""
     return isinstance(estimator, KernelSVC) and hasattr(estimator.learner, "fit")
-
-
-def _all_rows(task: LabelTask, train: Index) -> Array:
-    return task.X[train] if task.unlabelled is None else np.vstack([task.X[train], task.unlabelled])
 
 
 def _set(candidate: Candidate, setting: dict[str, Any]) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.preprocessing import StandardScaler
 
 from mercer._typing import Array, Flags, Index
 from mercer.kernels import Projected
@@ -134,8 +133,7 @@ class PairTask(Task):
         return self._fit(candidate, setting, self.pairs)
 
     def _fit(self, candidate: Candidate, setting: dict[str, Any], pairs: Pairs) -> Fitted:
-        everything = self.X if self.unlabelled is None else np.vstack([self.X, self.unlabelled])
-        scaler = StandardScaler().fit(everything)
+        scaler = self.fit_scaler(self.X)
         if candidate.estimator is None:
             return Fitted(scaler, None, Projected(np.eye(self.X.shape[1])))
         more = None if self.unlabelled is None else scaler.transform(self.unlabelled)

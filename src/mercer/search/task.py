@@ -129,6 +129,10 @@ class Task(ABC):
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler and a candidate to everything."""
 
+    def fit_scaler(self, X: Array) -> StandardScaler:
+        """Return a scaler for some samples and all of which nothing is known."""
+        return StandardScaler().fit(X if self.unlabelled is None else np.vstack([X, self.unlabelled]))
+
     def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare: those proposed, some of these by name, or the user's own."""
         if given is not None and not are_names(given):

@@ -54,7 +54,6 @@ class MixtureFit(NamedTuple):
     log_compliance: float  # log p(Ω | X), which is a part of it
     score: float  # by which the best start is chosen, see `fit_mixture`
     n_iter: int
-    converged: bool
 
 
 def state_problem(
@@ -125,15 +124,14 @@ def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: flo
     for step in range(max_iter + 1):
         found = expect(problem, model)
         objective = found.log_likelihood + found.log_compliance + log_prior(model, problem.nu)
-        converged = abs(objective - before) < tol * size
-        if converged or step == max_iter:
+        if abs(objective - before) < tol * size or step == max_iter:
             break
         before = objective
         model = maximize(problem, found.shares)
     bound = problem.weights[problem.plan.chunklets.rows].sum()
     compliance = found.log_compliance / bound if bound > 0.0 else 0.0
     score = (objective - found.log_compliance) / size + compliance
-    return MixtureFit(model, objective, found.log_compliance, score, step, bool(converged))
+    return MixtureFit(model, objective, found.log_compliance, score, step)
 
 
 def fit_mixture(
