@@ -114,6 +114,12 @@ def as_rows(X: Any, name: str = "X") -> Array:
     return rows
 
 
+def check_columns(X: Array, expected: int) -> None:
+    """Raise unless the rows have as many columns as a kernel was made for."""
+    if X.shape[1] != expected:
+        raise ValueError(f"X has {X.shape[1]} columns, but the kernel was made for {expected}")
+
+
 def _both(X: Any, Y: Any) -> tuple[Array, Array]:
     """Check two sets of rows; what was one object stays one, so that its features are computed once."""
     rows = as_rows(X)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.kernels.base import FeatureKernel, as_rows
+from mercer.kernels.base import FeatureKernel, as_rows, check_columns
 
 _BLOCK = 2**20  # numbers per block of samples: 8 MiB of memory
 
@@ -62,8 +62,7 @@ class Mixture(FeatureKernel):
         """Return √α_t p_t(j | x), the components of the first mixture first, one row for each row of X."""
         rows = as_rows(X)
         n_mixtures, n_components, d = self.means.shape
-        if rows.shape[1] != d:
-            raise ValueError(f"X has {rows.shape[1]} columns, but the kernel was made for {d}")
+        check_columns(rows, d)
         features = np.empty((len(rows), n_mixtures, n_components))
         for block in gen_batches(len(rows), max(1, _BLOCK // (n_components * d))):
             for t in range(n_mixtures):

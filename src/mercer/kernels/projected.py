@@ -5,7 +5,7 @@ from typing import Any, final
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.kernels.base import FeatureKernel, as_rows
+from mercer.kernels.base import FeatureKernel, as_rows, check_columns
 
 
 @final
@@ -50,9 +50,7 @@ class Projected(FeatureKernel):
     def transform(self, X: Any) -> Array:
         """Return κ(X, Z) A, one row for each row of X."""
         rows = as_rows(X)
-        expected = len(self.coef) if self.base is None else self.landmarks.shape[1]
-        if rows.shape[1] != expected:
-            raise ValueError(f"X has {rows.shape[1]} columns, but the kernel was made for {expected}")
+        check_columns(rows, len(self.coef) if self.base is None else self.landmarks.shape[1])
         inputs = rows if self.base is None else self.base(rows, self.landmarks)
         features: Array = inputs @ self.coef
         return features

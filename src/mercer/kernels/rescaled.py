@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, check_columns
 
 
 @final
@@ -47,6 +47,5 @@ class Rescaled(Kernel):
         return values
 
     def _scaled(self, X: Array) -> Array:
-        if X.shape[1] != len(self.center):
-            raise ValueError(f"X has {X.shape[1]} columns, but the kernel was made for {len(self.center)}")
+        check_columns(X, len(self.center))
         return (X - self.center) / self.scale

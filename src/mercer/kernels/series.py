@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, check_columns
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms
 
 LARGEST = 700.0  # the exponential of much more is infinite
@@ -72,7 +72,7 @@ class Series(Kernel):
         """Return the sum of the terms for each pair of rows."""
         if not self.by_feature:
             return self._sum(self.base(X, Y))
-        self._check_columns(X)
+        check_columns(X, np.shape(self.constants)[1])
         columns = [(X[:, [j]], Y[:, [j]]) for j in range(X.shape[1])]
         return self._sum_of_products([self.base(x, y) for x, y in columns])
 
@@ -80,7 +80,7 @@ class Series(Kernel):
         """Return the sum of the terms of each row with itself."""
         if not self.by_feature:
             return self._sum(self.base.diag(X)[:, None])[:, 0]
-        self._check_columns(X)
+        check_columns(X, np.shape(self.constants)[1])
         columns = [self.base.diag(X[:, [j]])[:, None] for j in range(X.shape[1])]
         return self._sum_of_products(columns)[:, 0]
 
@@ -107,12 +107,6 @@ class Series(Kernel):
         # read-only arrays would be another type to numba, for which it would compile once more
         terms = PowerSum(FUNCTIONS.index(self.function), np.array(constants), weights)
         add_terms(terms, np.ascontiguousarray(kappa, dtype=np.float64), total)
-
-    def _check_columns(self, X: Array) -> None:
-        if X.shape[1] != np.shape(self.constants)[1]:
-            raise ValueError(
-                f"X has {X.shape[1]} columns, but the kernel was made for {np.shape(self.constants)[1]}"
-            )
 
 
 def check_inside(function: str, argument: Array) -> None:
