@@ -94,9 +94,11 @@ def as_candidates(
         raise TypeError(f"candidates must map names to estimators, each {wanted}")
     candidates = []
     for name, value in given.items():
-        estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
-        one = Candidate(str(name), estimator, grid, growth)
-        one = value._replace(name=str(name)) if isinstance(value, Candidate) else one
+        if isinstance(value, Candidate):
+            one = value._replace(name=str(name))
+        else:
+            estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
+            one = Candidate(str(name), estimator, grid, growth)
         if isinstance(one.estimator, type) or not suits(one.estimator):
             raise TypeError(f"candidate {name!r} must be {wanted}; got {value!r}")
         _check_grid(one)
