@@ -5,15 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numba import njit
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns, count_below
-from mercer.solvers.stump_svm.operators import multiply_at, product, restrict
-
-restrict_compiled = njit(lambda operator, rows: restrict(operator, rows))
-multiply_at_compiled = njit(lambda operator, v, rows: multiply_at(operator, v, rows))
+from mercer.solvers.stump_svm.products import CodedColumns
 
 
 def product_by_gram(X, v):
@@ -37,7 +33,7 @@ matrices = hnp.arrays(
 def test_columns_multiply_like_the_gram_matrix(X, seed, balanced):
     v = np.random.default_rng(seed).normal(size=len(X))
     v -= v.mean() * balanced
-    assert_equal_up_to_a_constant(product(code_columns(X), v), product_by_gram(X, v))
+    assert_equal_up_to_a_constant(code_columns(X).product(v), product_by_gram(X, v))
 
 
 @pytest.mark.parametrize("max_bins", [2, 7, 300, 1000])
@@ -49,21 +45,21 @@ def test_binned_columns_multiply_like_the_gram_matrix_of_the_bins_values(rng, ma
         [k[np.abs(x[:, None] - k).argmin(axis=1)] for x, k in zip(X.T, knots, strict=True)]
     )
     v = rng.normal(size=400)
-    assert_equal_up_to_a_constant(product(bin_columns(X, knots), v), product_by_gram(moved, v))
+    assert_equal_up_to_a_constant(bin_columns(X, knots).product(v), product_by_gram(moved, v))
 
 
 def test_enough_bins_change_nothing(rng):
     X = rng.normal(size=(50, 2))
     v = rng.normal(size=50)
     binned = bin_columns(X, [choose_knots(column, 50) for column in X.T])
-    assert_equal_up_to_a_constant(product(binned, v), product(code_columns(X), v))
+    assert_equal_up_to_a_constant(binned.product(v), code_columns(X).product(v))
 
 
 def test_more_values_than_a_byte_holds_multiply_like_the_gram_matrix(rng):
     X = rng.normal(size=(300, 5))
     v = rng.normal(size=300) * (rng.random(300) < 0.2)
     assert code_columns(X).code.itemsize > 1
-    assert_equal_up_to_a_constant(product(code_columns(X), v), product_by_gram(X, v))
+    assert_equal_up_to_a_constant(code_columns(X).product(v), product_by_gram(X, v))
 
 
 columns_of_all_kinds = hnp.arrays(
@@ -99,25 +95,28 @@ def test_restriction_is_the_operator_of_those_rows(rng, rows):
     v = rng.normal(size=len(rows))
     knots = [choose_knots(column, 256) for column in X.T]
     for columns in (code_columns(X), bin_columns(X, knots)):
-        assert_equal_up_to_a_constant(
-            product(restrict_compiled(columns, rows), v), product_by_gram(X[rows], v)
-        )
+        assert_equal_up_to_a_constant(columns.restrict(rows).product(v), product_by_gram(X[rows], v))
 
 
 @pytest.mark.parametrize("n_features", [1, 4, 7])
 def test_rows_that_outnumber_the_values_are_kept_as_codes(rng, n_features):
     X = rng.integers(0, 5, size=(60, n_features)).astype(float)
     rows, v = np.arange(3, 50), rng.normal(size=47)
-    part = restrict_compiled(code_columns(X), rows)
-    assert part.coded.code.shape == (n_features, 47)
-    assert_equal_up_to_a_constant(product(part, v), product_by_gram(X[rows], v))
+    part = code_columns(X).restrict(rows)
+    assert isinstance(part, CodedColumns)
+    assert_equal_up_to_a_constant(part.product(v), product_by_gram(X[rows], v))
+
+
+def test_the_gram_matrix_of_some_rows_is_that_of_their_distances(rng):
+    X, rows = rng.integers(0, 9, size=(30, 3)) / 2.0, np.array([1, 5, 29])
+    assert_allclose(code_columns(X).gram(rows), -cdist(X[rows], X[rows], "cityblock"))
 
 
 @pytest.mark.parametrize("n_values", [5, 1000])
 def test_products_at_some_rows_are_those_entries_of_the_product(rng, n_values):
     X = rng.integers(0, n_values, size=(400, 6)).astype(float)
     v, rows = rng.normal(size=400), np.array([0, 7, 8, 300, 399])
-    assert_allclose(multiply_at_compiled(code_columns(X), v, rows), product(code_columns(X), v)[rows])
+    assert_allclose(code_columns(X).product_at(v, rows), code_columns(X).product(v)[rows])
 
 
 def test_knots_are_bin_means_of_equally_many_rows(rng):

@@ -2,28 +2,23 @@
 
 import numpy as np
 import pytest
-from numba import njit
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm.columns import code_columns
+from mercer.solvers.stump_svm.driver import solve_svm
 from mercer.solvers.stump_svm.newton import conjugate_gradients
-from mercer.solvers.stump_svm.operators import coarsen, restrict
 from mercer.solvers.stump_svm.preconditioner import (
     choose_bins,
+    coarsen,
     factor_coarse_problem,
-    precondition,
     prepare_coarse_problem,
 )
-from mercer.solvers.stump_svm.svm_dual import solve_svm
-
-restrict_compiled = njit(lambda operator, rows: restrict(operator, rows))
-coarsen_compiled = njit(lambda operator, n_bins: coarsen(operator, n_bins))
 
 
 def part_of(X, rows):
-    return restrict_compiled(code_columns(X), rows)
+    return code_columns(X).restrict(rows)
 
 
 def solve_bordered(K, ridge, r):
@@ -38,10 +33,10 @@ def solve_bordered(K, ridge, r):
 def test_preconditioning_solves_the_system_of_the_bins(rng, n_features, n_values):
     X = rng.integers(0, n_values, size=(120, n_features)) / n_values  # few values are coded, many are sorted
     X[:, 0] = np.where(X[:, 0] < 0.5, 0.0, X[:, 0])
-    columns = coarsen_compiled(part_of(X, np.arange(120)), 8)
+    columns = coarsen(part_of(X, np.arange(120)), 8)
     moved = np.take_along_axis(columns.value, columns.code.astype(int), axis=1).T
-    scale, r, z = rng.uniform(0.5, 20, size=120), rng.normal(size=120), np.empty(120)
-    precondition(factor_coarse_problem(columns, scale), r, z)
+    scale, r = rng.uniform(0.5, 20, size=120), rng.normal(size=120)
+    z = factor_coarse_problem(columns, scale).apply(r)
     expected = solve_bordered(-cdist(moved, moved, "cityblock"), 1 / scale, r)
     assert_allclose(z, expected, atol=1e-9 * np.abs(expected).max())
 
@@ -50,7 +45,7 @@ def test_preconditioning_solves_the_system_of_the_bins(rng, n_features, n_values
 def test_coarse_columns_are_near_the_values_and_say_how_near(rng, n_values):
     X = rng.integers(0, n_values, size=(150, 3)) / 7.0
     rows = np.arange(0, 150, 2)
-    columns = coarsen_compiled(part_of(X, rows), 16)
+    columns = coarsen(part_of(X, rows), 16)
     moved = np.take_along_axis(columns.value, columns.code.astype(int), axis=1).T
     shift = np.where(n_values > 2 * len(rows), X[rows].min(axis=0), 0.0)  # sorted columns start at zero
     assert_allclose(np.abs(X[rows] - shift - moved).sum(axis=1).mean(), columns.distance)
@@ -61,8 +56,7 @@ def test_coarse_columns_are_near_the_values_and_say_how_near(rng, n_values):
 
 def test_bins_ascend_and_each_has_the_mean_of_its_rows(rng):
     value, count = np.sort(rng.normal(size=200)), rng.integers(0, 4, size=200).astype(float)
-    bin_of, bin_value = np.empty(200, np.uint8), np.empty(10)
-    distance = choose_bins(value, count, bin_of, bin_value)
+    (bin_of,), (bin_value,), distance = choose_bins(value[None], count[None], 10)
     assert np.all(np.diff(bin_of.astype(int)) >= 0)
     means = [np.average(value[bin_of == k], weights=count[bin_of == k]) for k in range(10)]
     assert_allclose(bin_value, means)
@@ -72,14 +66,13 @@ def test_bins_ascend_and_each_has_the_mean_of_its_rows(rng):
 def test_bins_leave_out_equally_much():
     """Half of the rows in a hundredth of the range, half in the rest: √(rows × gap) calls for 1 bin in 11."""
     value = np.r_[np.linspace(0.0, 0.01, 1000, endpoint=False), np.linspace(0.01, 1.0, 1000)]
-    bin_of, bin_value = np.empty(2000, np.uint8), np.empty(22)
-    choose_bins(value, np.ones(2000), bin_of, bin_value)
+    _, (bin_value,), _ = choose_bins(value[None], np.ones((1, 2000)), 22)
     assert abs((bin_value < 0.01).sum() - 2) <= 1
 
 
 def test_a_constant_column_has_one_bin():
-    bin_of, bin_value = np.empty(3, np.uint8), np.empty(4)
-    assert choose_bins(np.full(3, 2.5), np.ones(3), bin_of, bin_value) == 0.0
+    bin_of, bin_value, apart = choose_bins(np.full((1, 3), 2.5), np.ones((1, 3)), 4)
+    assert apart == 0.0
     np.testing.assert_array_equal(bin_of, 0)
     np.testing.assert_array_equal(bin_value, 2.5)
 
@@ -89,8 +82,8 @@ def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_withou
     K, part, r = -cdist(X, X, "cityblock"), part_of(X, np.arange(1000)), rng.normal(size=1000)
     diagonal = float(np.mean(-K))
     for ridge, coarse in ((np.full(1000, 100.0), False), (rng.uniform(1e-3, 1e-2, size=1000), True)):
-        assert (len(prepare_coarse_problem(part, ridge, diagonal).factor) > 0) == coarse
-        x, _, solved = conjugate_gradients(part, ridge, diagonal, r, np.empty(0), 1e-9, 5000)
+        assert (prepare_coarse_problem(part, ridge, diagonal) is not None) == coarse
+        x, _, solved = conjugate_gradients(part, ridge, diagonal, r, None, 1e-9, 5000)
         assert solved
         expected = solve_bordered(K, ridge, r)
         assert_allclose(x, expected, atol=1e-6 * np.abs(expected).max())
@@ -100,7 +93,7 @@ def test_the_coarse_problem_saves_most_of_the_steps(rng):
     X = rng.normal(size=(1500, 4))
     part, ridge, r = part_of(X, np.arange(1500)), np.full(1500, 1e-3), rng.normal(size=1500)
     # 4.5 is the mean of Σ_d |x_d − x'_d|, 4 × 2/√π
-    few = next(k for k in range(1, 2000) if conjugate_gradients(part, ridge, 4.5, r, np.empty(0), 1e-4, k)[2])
+    few = next(k for k in range(1, 2000) if conjugate_gradients(part, ridge, 4.5, r, None, 1e-4, k)[2])
     eigenvalues = np.linalg.eigvalsh(_centred(-cdist(X, X, "cityblock")))
     without = np.sqrt(eigenvalues[-1] / 1e-3)  # the root of the condition number, as without preconditioner
     assert few < without / 4

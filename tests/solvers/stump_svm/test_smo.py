@@ -9,11 +9,12 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from mercer.datasets import threenorm, twonorm
-from mercer.solvers.stump_svm import svm_dual, svm_steps
-from mercer.solvers.stump_svm.columns import SortedColumns, code_columns
+from mercer.solvers.stump_svm import driver
+from mercer.solvers.stump_svm.columns import code_columns
+from mercer.solvers.stump_svm.driver import solve_path, solve_svm
+from mercer.solvers.stump_svm.products import SortedColumns
 from mercer.solvers.stump_svm.proximal import Point, Problem
 from mercer.solvers.stump_svm.smo import MOST_ROWS, descend, guess_start, prepare_distances
-from mercer.solvers.stump_svm.svm_dual import solve_path, solve_svm
 
 ENOUGH = 50_000
 
@@ -164,7 +165,7 @@ def test_newton_steps_alone_find_the_same_minimum(log_C, monkeypatch, rng):
     y, C = y.astype(float), 2.0**log_C * rng.uniform(0.5, 2.0, 150)
     K = -cdist(X, X, "cityblock")
     both = solve_svm(code_columns(X), y, C, tol=1e-5)
-    monkeypatch.setattr(svm_dual, "prepare_distances", lambda operator, n_rows: None)
+    monkeypatch.setattr(driver, "prepare_distances", lambda operator, n_rows: None)
     newton = solve_svm(code_columns(X), y, C, tol=1e-5)
     assert max(both.residual, newton.residual) <= 1e-5
     assert_allclose(objective(K, y, both.coef), objective(K, y, newton.coef), rtol=1e-6)
@@ -174,7 +175,7 @@ def test_where_few_steps_solve_it_there_is_no_newton_step(monkeypatch):
     def refuse(*arguments):
         raise AssertionError
 
-    monkeypatch.setattr(svm_dual, "advance", refuse)
+    monkeypatch.setattr(driver, "newton_step", refuse)
     X, y = twonorm(200, random_state=0)
     for C in 2.0 ** np.arange(-17, 6, 2):
         solution = solve_svm(code_columns(X), y.astype(float), np.full(200, C))
@@ -183,7 +184,7 @@ def test_where_few_steps_solve_it_there_is_no_newton_step(monkeypatch):
 
 @pytest.mark.parametrize("steps", [0, 300])
 def test_newton_steps_go_on_where_smo_gives_up(steps, monkeypatch):
-    monkeypatch.setattr(svm_dual, "SMO_STEPS", steps)
+    monkeypatch.setattr(driver, "SETTINGS", driver.SETTINGS._replace(smo_steps=steps))
     X, y = threenorm(200, random_state=1)
     y, Cs = y.astype(float), 2.0 ** np.arange(-5, 6, 2)
     K = -cdist(X, X, "cityblock")
@@ -211,7 +212,7 @@ def test_the_end_is_a_small_residual_and_a_small_duality_gap(tol):
         gap = 0.5 * coef @ K @ coef + C @ np.maximum(0.0, 1.0 - y * f) - dual
         expected = residual <= tol and (gap <= 0.01 * tol * dual or residual <= 0.01 * tol)
         problem = Problem(code_columns(X), y, *box(y, C), 1.0)
-        solved, measured = svm_steps.is_solved(problem, Point(coef, y - g, 0.0), tol)
+        solved, measured = driver.is_solved(problem, Point(coef, y - g, 0.0), tol)
         assert solved == expected
         assert_allclose(measured, residual, rtol=1e-6)
         verdicts.add((residual <= tol, expected))

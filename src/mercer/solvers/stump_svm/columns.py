@@ -7,9 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.column_products import CodedColumns, SortedColumns
-
-__all__ = ["CodedColumns", "SortedColumns", "bin_columns", "choose_knots", "code_columns", "select_rows"]
+from mercer.solvers.stump_svm.products import CodedColumns
 
 
 def code_columns(X: Array) -> CodedColumns:
@@ -27,9 +25,11 @@ def _find_codes(X: Array, bounds: list[Array], values: list[Array]) -> CodedColu
     """Code each value by how many of its feature's ascending bounds are below it."""
     n_values = max(len(value) for value in values)
     code = np.empty(X.shape[::-1], dtype=np.uint8 if n_values <= 256 else np.uint32)
-    for d, bound in enumerate(bounds):
+    table = np.empty((len(values), n_values))
+    for d, (bound, value) in enumerate(zip(bounds, values, strict=True)):
         count_below(np.ascontiguousarray(X[:, d]), bound, code[d])
-    return CodedColumns(code, np.stack([np.pad(v, (0, n_values - len(v)), mode="edge") for v in values]))
+        table[d, : len(value)], table[d, len(value) :] = value, value[-1]
+    return CodedColumns(code, table)
 
 
 @njit(cache=True, nogil=True)
@@ -45,11 +45,12 @@ def count_below(column: Array, bounds: Array, out: NDArray[Any]) -> None:
     scale = scale if scale < np.inf else 0.0
     start = np.zeros(n_cells + 2, np.int32)  # how many bounds are in cells before this one
     for bound in bounds:
-        start[_cell(bound, lowest, scale, n_cells) + 1] += 1
+        cell = int(min(max((bound - lowest) * scale, 0.0), n_cells - 1.0)) if scale > 0.0 else 0
+        start[cell + 1] += 1
     for cell in range(n_cells):
         start[cell + 1] += start[cell]
     for i in range(len(column)):
-        cell = _cell(column[i], lowest, scale, n_cells)
+        cell = int(min(max((column[i] - lowest) * scale, 0.0), n_cells - 1.0)) if scale > 0.0 else 0
         left, right = start[cell], start[cell + 1]
         while left < right:
             middle = (left + right) >> 1
@@ -58,11 +59,6 @@ def count_below(column: Array, bounds: Array, out: NDArray[Any]) -> None:
             else:
                 right = middle
         out[i] = left
-
-
-@njit(cache=True, nogil=True)
-def _cell(x: float, lowest: float, scale: float, n_cells: int) -> int:
-    return int(min(max((x - lowest) * scale, 0.0), n_cells - 1.0)) if scale > 0.0 else 0
 
 
 def select_rows(columns: CodedColumns, rows: NDArray[np.intp]) -> CodedColumns:

@@ -6,15 +6,14 @@ import numpy as np
 from numba import njit
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.operators import multiply, multiply_at, restrict
-from mercer.solvers.stump_svm.preconditioner import precondition, prepare_coarse_problem
+from mercer.solvers.stump_svm.preconditioner import prepare_coarse_problem
 from mercer.solvers.stump_svm.proximal import Point, Problem, Proximal, measure_violation, respond, snap
 
 CG_TOL = 0.3  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
-DIRECT_ROWS = 1000  # a Newton system that conjugate gradients fail on is eliminated, up to so many rows
+SINGULAR = 1e-12  # of the mean diagonal, added to it: equal rows make K singular
+DIRECT_ROWS = 1000  # largest Newton system that is eliminated if conjugate gradients fail on it
 
 
-@njit(cache=True, nogil=True)
 def newton_step(problem: Problem, term: Proximal, point: Point, response: Array, floor: float) -> Point:
     """Return the point after one Newton step and a line search; below `floor`, changes of f do not count."""
     step = _newton_direction(problem, term, point, response, floor)
@@ -23,7 +22,6 @@ def newton_step(problem: Problem, term: Proximal, point: Point, response: Array,
     return Point(coef, point.value + share * step.value, point.bias + share * step.bias)
 
 
-@njit(cache=True, nogil=True)
 def _newton_direction(problem: Problem, term: Proximal, point: Point, response: Array, floor: float) -> Point:
     """Return the changes of a, of K a and of b that solve a = c(f) with the rows J kept unclipped.
 
@@ -33,108 +31,95 @@ def _newton_direction(problem: Problem, term: Proximal, point: Point, response: 
     J = np.flatnonzero((response > problem.lower) & (response < problem.upper))
     step = response - point.coef
     if len(J) == 0:
-        change = multiply(problem.operator, step)
+        change = problem.operator.product(step)
         bias, _ = respond(problem, term, point.value + change, point.bias)
         return Point(step, change, bias - point.bias)
     ridge = 1.0 / term.sigma[J]
     gap = step[J] * ridge
     step[J] = step[J].mean()
     df = gap - step[J] * ridge
-    r = df - multiply_at(problem.operator, step, J)
-    K_JJ = restrict(problem.operator, J)
+    r = df - problem.operator.product_at(step, J)
+    K_JJ = problem.operator.restrict(J)
     x, bias, solved = conjugate_gradients(K_JJ, ridge, problem.diagonal, r, df, floor, 2 * len(J) + 20)
     if not solved and len(J) <= DIRECT_ROWS:
-        x, bias = _solve_directly(K_JJ, ridge, r)
+        x, bias = _solve_directly(problem.operator.gram(J), ridge, r)
     step[J] += x
-    return Point(step, multiply(problem.operator, step), bias)
+    return Point(step, problem.operator.product(step), bias)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
 def conjugate_gradients(
-    operator: Any, ridge: Array, diagonal: float, r: Array, df: Array, floor: float, max_steps: int
+    operator: Any, ridge: Array, diagonal: float, r: Array, df: Array | None, floor: float, max_steps: int
 ) -> tuple[Array, float, bool]:
     """Solve (K + ridge) x + b = r with Σx = 0; return x, b, and whether that was enough steps.
 
     `df` is what the change of f would be at x = 0 if r were zero. The step is a descent as soon as the
     residual's norm, weighted by σ = 1/ridge, is below that of the change of f: it stops there, or where r is
-    at most `floor`; with an empty `df`, there alone. The preconditioner is 1/(ridge + diagonal), for rows of
+    at most `floor`; without `df`, there alone. The preconditioner is 1/(ridge + diagonal), for rows of
     very unequal σ, or where many steps are to be expected the coarse problem (`stump_svm.preconditioner`).
     """
-    m, judged = len(r), len(df) > 0
     inverse = 1.0 / (ridge + diagonal)
-    total = inverse.sum()
-    x, z, p = np.zeros(m), np.empty(m), np.zeros(m)
-    b, rz, r = 0.0, 1.0, r.copy()
+    total, x, r = inverse.sum(), np.zeros(len(r)), r.copy()
+    b, rz, p = 0.0, 1.0, np.zeros(len(r))
     coarse = prepare_coarse_problem(operator, ridge, diagonal)
     for step in range(max_steps):
-        shift = (inverse * r).sum() / total
+        shift = float(inverse @ r) / total
         b += shift
-        largest, new, weighted, scale = 0.0, 0.0, 0.0, 0.0
-        for i in range(m):
-            r[i] -= shift
-            z[i] = inverse[i] * r[i]
-            new += r[i] * z[i]
-            largest = max(largest, abs(r[i]))
-            if judged:
-                change = df[i] - ridge[i] * x[i] - r[i]
-                weighted += r[i] * r[i] / ridge[i]
-                scale += change * change / ridge[i]
-        if largest <= floor or (judged and weighted <= CG_TOL * CG_TOL * scale):
+        r -= shift
+        if np.abs(r).max() <= floor or (df is not None and _is_descent(df, ridge, x, r)):
             return x, b, True
-        if len(coarse.factor) > 0:
-            precondition(coarse, r, z)
-            new = 0.0
-            for i in range(m):
-                new += r[i] * z[i]
-        ratio = new / rz if step > 0 else 0.0
+        z = inverse * r if coarse is None else coarse.apply(r)
+        new = float(r @ z)
+        p *= new / rz if step > 0 else 0.0
+        p += z
         rz = new
-        for i in range(m):
-            p[i] = z[i] + ratio * p[i]
-        q = multiply(operator, p)
-        curvature = 0.0
-        for i in range(m):
-            q[i] += ridge[i] * p[i]
-            curvature += p[i] * q[i]
+        q = operator.product(p)
+        q += ridge * p
+        curvature = float(p @ q)
         if curvature <= 0.0:  # K is singular along p: there is nothing to solve for
             break
-        length = rz / curvature
-        for i in range(m):
-            x[i] += length * p[i]
-            r[i] -= length * q[i]
+        x += rz / curvature * p
+        r -= rz / curvature * q
     return x, b, False
 
 
-@njit(cache=True, nogil=True)
-def _solve_directly(operator: Any, ridge: Array, r: Array) -> tuple[Array, float]:
+def _is_descent(df: Array, ridge: Array, x: Array, r: Array) -> bool:
+    """Return whether the weighted residual is a small share of the change of f."""
+    change = df - ridge * x
+    change -= r
+    change *= change
+    change /= ridge
+    return bool((r * r / ridge).sum() <= CG_TOL * CG_TOL * change.sum())
+
+
+def _solve_directly(K: Array, ridge: Array | float, r: Array) -> tuple[Array, float]:
     """Solve the same system by elimination, for the few that are too ill-conditioned."""
     m = len(r)
     A = np.ones((m + 1, m + 1))
-    A[m, m] = 0.0
-    unit = np.zeros(m)
-    for j in range(m):
-        unit[j] = 1.0
-        A[:m, j] = multiply(operator, unit)
-        unit[j] = 0.0
-        A[j, j] += ridge[j]
+    A[:m, :m], A[m, m] = K, 0.0
+    A[np.arange(m), np.arange(m)] += ridge
     solution = np.linalg.solve(A, np.append(r, 0.0))
-    return solution[:m], solution[m]
+    return solution[:m], float(solution[m])
 
 
-@njit(cache=True, nogil=True)
 def _line_search(problem: Problem, term: Proximal, point: Point, step: Point, negligible: float) -> float:
     """Return about the share of the step at which the convex dual is least."""
     f, df = point.value + point.bias, step.value + step.bias
     if np.abs(df).max() <= negligible:  # the slope is all rounding
         return 1.0
-    first = _slope(problem, term, f, df, point.coef, step.coef, 0.0)
+
+    def slope_at(share: float) -> float:
+        rows = (problem.y, problem.lower, problem.upper, term.center, term.sigma)
+        return float(_slope(*rows, f, df, point.coef, step.coef, share))
+
+    first = slope_at(0.0)
     left, left_slope = 0.0, first
-    right, right_slope = 1.0, _slope(problem, term, f, df, point.coef, step.coef, 1.0)
+    right, right_slope = 1.0, slope_at(1.0)
     if right_slope <= 0.1 * abs(first) or first >= 0.0:
         return 1.0
     share = 1.0
     for _ in range(60):
         share = left + (right - left) * min(max(-left_slope / (right_slope - left_slope), 0.01), 0.99)
-        slope = _slope(problem, term, f, df, point.coef, step.coef, share)
+        slope = slope_at(share)
         if abs(slope) <= 0.1 * abs(first):
             break
         if slope > 0:
@@ -148,35 +133,42 @@ def _line_search(problem: Problem, term: Proximal, point: Point, step: Point, ne
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _slope(
-    problem: Problem, term: Proximal, f: Array, df: Array, coef: Array, step: Array, share: float
+    y: Array,
+    lower: Array,
+    upper: Array,
+    center: Array,
+    sigma: Array,
+    f: Array,
+    df: Array,
+    coef: Array,
+    step: Array,
+    share: float,
 ) -> float:
     """Return the derivative Σ Δf_i (a_i − c_i(f)) at a share of the step."""
     slope = 0.0
     for i in range(len(f)):
-        response = term.center[i] + term.sigma[i] * (problem.y[i] - f[i] - share * df[i])
-        response = min(max(response, problem.lower[i]), problem.upper[i])
+        response = center[i] + sigma[i] * (y[i] - f[i] - share * df[i])
+        response = min(max(response, lower[i]), upper[i])
         slope += df[i] * (coef[i] + share * step[i] - response)
     return slope
 
 
-@njit(cache=True, nogil=True)
-def polish(problem: Problem, point: Point, floor: float, max_rows: int) -> Point:
+def polish(problem: Problem, point: Point, max_rows: int) -> Point:
     """Solve K_FF x + b = (y − K a)_F for the free rows F: one Newton step with no proximal term.
 
-    Where the rows at a bound are the right ones, as they are at a small residual, this is the minimum to as
-    many digits as `floor` asks for. Otherwise, or with more than `max_rows` free rows, the point stays.
+    Where the rows at a bound are the right ones, as they are at a small residual, this is the minimum with
+    all its digits. Otherwise, or with more than `max_rows` free rows, the point stays.
     """
     F = np.flatnonzero((problem.lower < point.coef) & (point.coef < problem.upper))
     if not 2 <= len(F) <= max_rows or problem.diagonal == 0.0:
         return point
-    r = (problem.y - point.value)[F]
-    K_FF = restrict(problem.operator, F)
-    x, bias, _ = conjugate_gradients(
-        K_FF, np.zeros(len(F)), problem.diagonal, r, np.empty(0), floor, 2 * len(F) + 20
-    )
     step = np.zeros(len(point.coef))
-    step[F] = x
-    new = Point(point.coef + step, point.value + multiply(problem.operator, step), bias)
+    try:
+        ridge = SINGULAR * problem.diagonal
+        step[F], bias = _solve_directly(problem.operator.gram(F), ridge, (problem.y - point.value)[F])
+    except np.linalg.LinAlgError:
+        return point
+    new = Point(point.coef + step, point.value + problem.operator.product(step), bias)
     if np.all((problem.lower <= new.coef) & (new.coef <= problem.upper)):
         before, _ = measure_violation(point.coef, point.value, problem.y, problem.lower, problem.upper)
         after, _ = measure_violation(new.coef, new.value, problem.y, problem.lower, problem.upper)

@@ -19,7 +19,6 @@ import numpy as np
 from numba import njit
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.operators import multiply
 
 HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
 SUM_TOL = 1e-12  # Σa is zero if it is at most this share of Σ|a|
@@ -30,7 +29,7 @@ SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box 
 class Problem(NamedTuple):
     """The SVM's dual: minimise ½ cᵀKc − yᵀc in the box, with Σc = 0."""
 
-    operator: Any  # stands for K
+    operator: Any  # stands for K: `product`, `product_at` and `restrict`
     y: Array
     lower: Array
     upper: Array
@@ -52,15 +51,16 @@ class Point(NamedTuple):
     bias: float
 
 
-@njit(cache=True, nogil=True)
 def respond(problem: Problem, term: Proximal, value: Array, bias: float) -> tuple[float, Array]:
     """Return the intercept at which the responses sum to zero, and the responses."""
-    t = term.center + term.sigma * (problem.y - value)
+    t = problem.y - value
+    t *= term.sigma
+    t += term.center
     bias = balance(t, problem.lower, problem.upper, term.sigma, bias)
-    return bias, np.minimum(np.maximum(t - term.sigma * bias, problem.lower), problem.upper)
+    t -= term.sigma * bias
+    return bias, np.clip(t, problem.lower, problem.upper, out=t)
 
 
-@njit(cache=True, nogil=True)
 def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> float:
     """Return b with Σ clip(t − σ b, lower, upper) = 0: Newton steps from b, kept inside a bracket.
 
@@ -69,7 +69,7 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
     """
     left, right, last_slope = -np.inf, np.inf, 0.0
     for _ in range(200):
-        total, size, slope = _clipped_sum(t, lower, upper, sigma, b)
+        total, size, slope = clipped_sum(t, lower, upper, sigma, b)
         balanced = abs(total) <= (SUM_TOL if slope == last_slope else 1e-15) * size
         if balanced and slope > 0:
             return b
@@ -86,8 +86,8 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
                 return 0.5 * (below + above) if np.isfinite(below) and np.isfinite(above) else b
             new = above if total > 0 else below
         if not left < new < right:
-            lowest, highest = _bracket(t, lower, upper, sigma)
-            left, right = max(left, lowest), min(right, highest)
+            lowest, highest = np.min((t - upper) / sigma), np.max((t - lower) / sigma)
+            left, right = max(left, float(lowest)), min(right, float(highest))
             new = 0.5 * (left + right)
         if new in (left, right):
             return b
@@ -96,7 +96,7 @@ def balance(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> flo
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _clipped_sum(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float, float]:
+def clipped_sum(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float, float]:
     """Return Σ clip(t − σ b), the sum of its absolute values, and minus its derivative by b."""
     total, size, slope = 0.0, 0.0, 0.0
     for i in range(len(t)):
@@ -108,67 +108,54 @@ def _clipped_sum(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -
     return total, size, slope
 
 
-@njit(cache=True, nogil=True)
-def _bracket(t: Array, lower: Array, upper: Array, sigma: Array) -> tuple[float, float]:
-    """Return the interval outside of which all rows are clipped to the same side."""
-    lowest, highest = np.inf, -np.inf
-    for i in range(len(t)):
-        lowest = min(lowest, (t[i] - upper[i]) / sigma[i])
-        highest = max(highest, (t[i] - lower[i]) / sigma[i])
-    return lowest, highest
-
-
-@njit(cache=True, nogil=True)
 def _flat_interval(t: Array, lower: Array, upper: Array, sigma: Array, b: float) -> tuple[float, float]:
     """Return the interval around b in which every row stays clipped as it is.
 
     A row that rounding has put between its bounds belongs to the nearer one.
     """
-    below, above = -np.inf, np.inf
-    for i in range(len(t)):
-        x = t[i] - sigma[i] * b
-        if x - lower[i] >= upper[i] - x:
-            above = min(above, (t[i] - upper[i]) / sigma[i])
-        else:
-            below = max(below, (t[i] - lower[i]) / sigma[i])
-    return min(below, b), max(above, b)
+    x = t - sigma * b
+    at_upper = x - lower >= upper - x
+    above = np.min(((t - upper) / sigma)[at_upper], initial=np.inf)
+    below = np.max(((t - lower) / sigma)[~at_upper], initial=-np.inf)
+    return min(float(below), b), max(float(above), b)
 
 
-@njit(cache=True, nogil=True)
 def make_feasible(problem: Problem, point: Point) -> Point:
     """Clip a to the box, and shift its free rows so that they sum to zero.
 
     Rows on a bound stay there, if they can: a projection would move them all off it by a hair.
     """
     lower, upper = problem.lower, problem.upper
-    coef = snap(problem, np.minimum(np.maximum(point.coef, lower), upper))
+    coef = snap(problem, np.clip(point.coef, lower, upper))
     width = upper - lower
     if abs(coef.sum()) > SUM_TOL * np.abs(coef).sum():
         free = (lower < coef) & (coef < upper)
         shifted = coef - np.where(free, coef.sum() / max((free * width).sum(), TINY) * width, 0.0)
         if not np.all((lower <= shifted) & (shifted <= upper)):  # few or no free rows: others must move
-            shifted = np.minimum(
-                np.maximum(coef - width * balance(coef, lower, upper, width, 0.0), lower), upper
-            )
+            shifted = np.clip(coef - width * balance(coef, lower, upper, width, 0.0), lower, upper)
         coef = snap(problem, shifted)
-    if np.all(coef == point.coef):
+    if np.array_equal(coef, point.coef):
         return point
-    return Point(coef, point.value + multiply(problem.operator, coef - point.coef), point.bias)
+    return Point(coef, point.value + problem.operator.product(coef - point.coef), point.bias)
+
+
+def snap(problem: Problem, coef: Array) -> Array:
+    """Put what is nearly on a bound on it. Newton steps may leave the box: those stay outside."""
+    snap_to_bounds(
+        coef, problem.lower, problem.upper, 1.0 / problem.diagonal if problem.diagonal > 0 else HUGE
+    )
+    return coef
 
 
 @njit(cache=True, nogil=True)
-def snap(problem: Problem, coef: Array) -> Array:
-    """Put what is nearly on a bound on it. Newton steps may leave the box: those stay outside."""
-    lower, upper = problem.lower, problem.upper
-    typical = 1.0 / problem.diagonal if problem.diagonal > 0 else HUGE
-    out = coef.copy()
+def snap_to_bounds(coef: Array, lower: Array, upper: Array, typical: float) -> None:
+    """Do so in place."""
     for i in range(len(coef)):
         near = SNAP * min(upper[i] - lower[i], typical)
         if abs(coef[i] - lower[i]) <= near:
-            out[i] = lower[i]
+            coef[i] = lower[i]
         elif abs(coef[i] - upper[i]) <= near:
-            out[i] = upper[i]
-    return out
+            coef[i] = upper[i]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -190,12 +177,8 @@ def measure_violation(coef: Array, value: Array, y: Array, lower: Array, upper: 
     return rise - fall, total / free if free > 0 else 0.5 * (rise + fall)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
 def measure_gap(problem: Problem, coef: Array, f: Array) -> tuple[float, float]:
     """Return how far the primal objective is above the dual one, and the dual one (the negative of P2's)."""
-    quadratic, linear, loss = 0.0, 0.0, 0.0
-    for i in range(len(f)):
-        quadratic += coef[i] * f[i]
-        linear += coef[i] * problem.y[i]
-        loss += (problem.upper[i] - problem.lower[i]) * max(0.0, 1.0 - problem.y[i] * f[i])
+    quadratic, linear = float(coef @ f), float(coef @ problem.y)
+    loss = float((problem.upper - problem.lower) @ np.maximum(0.0, 1.0 - problem.y * f))
     return quadratic - linear + loss, linear - 0.5 * quadratic

@@ -23,8 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from mercer._typing import Array, Flags
-from mercer.solvers.stump_svm.columns import CodedColumns
-from mercer.solvers.stump_svm.operators import multiply
+from mercer.solvers.stump_svm.products import CodedColumns
 from mercer.solvers.stump_svm.proximal import HUGE, Point, Problem, Proximal, make_feasible, respond
 
 MOST_ROWS = 1000  # of more, the distances take too much memory and time
@@ -44,19 +43,10 @@ def prepare_distances(operator: Any, n_rows: int) -> Distances | None:
     """Return the rows with no distances yet; None if they are too many, or K is none of distances."""
     if n_rows > MOST_ROWS or not isinstance(operator, CodedColumns):
         return None
-    X = np.empty(operator.code.shape)
-    _decode(operator, X)
+    X = np.take_along_axis(operator.value, operator.code.astype(np.intp), axis=1)
     return Distances(X, np.empty((n_rows, n_rows)), np.zeros(n_rows, dtype=np.bool_))
 
 
-@njit(cache=True, nogil=True)
-def _decode(columns: CodedColumns, X: Array) -> None:
-    for d in range(X.shape[0]):
-        for i in range(X.shape[1]):
-            X[d, i] = columns.value[d, columns.code[d, i]]
-
-
-@njit(cache=True, nogil=True)
 def guess_start(problem: Problem, coef: Array, value: Array) -> None:
     """Put the rows at the bounds at which a rough classifier sees them, if C is so small that most are there.
 
@@ -65,23 +55,22 @@ def guess_start(problem: Problem, coef: Array, value: Array) -> None:
     """
     zero, width = np.zeros(len(coef)), problem.upper - problem.lower
     _, mean = respond(problem, Proximal(zero, width), zero, 0.0)
-    f = multiply(problem.operator, mean)
+    f = problem.operator.product(mean)
     f *= min(_stretch(problem.y, mean, f), 1.0)
     spread = f.max() - f.min()
     steepness = STEEP / spread if 0.0 < spread < 1.0 else STEEP
     bias, response = respond(problem, Proximal(zero, steepness * width), f, 0.0)
-    guess = make_feasible(problem, Point(response, multiply(problem.operator, response), bias))
+    guess = make_feasible(problem, Point(response, problem.operator.product(response), bias))
     if _stretch(problem.y, guess.coef, guess.value) >= 1.0:
         coef[:], value[:] = guess.coef, guess.value
     else:
         coef[:], value[:] = 0.0, 0.0
 
 
-@njit(cache=True, nogil=True)
 def _stretch(y: Array, coef: Array, value: Array) -> float:
     """Return the multiple of c at which the objective is least, were there no box."""
-    curvature = (coef * value).sum()
-    return (y * coef).sum() / curvature if curvature > 0 else HUGE
+    curvature = float(coef @ value)
+    return float(y @ coef) / curvature if curvature > 0 else HUGE
 
 
 def _make_reduction(name: str) -> Callable[[float, float], float]:

@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm.columns import code_columns
+from mercer.solvers.stump_svm.driver import solve_path, solve_svm
 from mercer.solvers.stump_svm.proximal import balance, measure_violation
-from mercer.solvers.stump_svm.svm_dual import solve_path, solve_svm
 
 
 def objective(K, y, coef):
