@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 NAMES = (
+    "cold",  # the first minute
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     "search",  # among all of them

@@ -380,7 +380,7 @@ def test_ctrl_c_saves_the_best_so_far_and_the_exit_code_says_so(mercer, monkeypa
     monkeypatch.setattr(progress.Watcher, "on_fit_task_end", interrupted_after(2))
     result = mercer(*LEARN, "--model", "out.mercer")
     assert result.exit_code == 130
-    assert "ended early: it was interrupted" in result.stdout
+    assert "ended early (it was interrupted)" in result.stdout
     assert mercer("predict", "out.mercer", "data.csv").exit_code == 0
 
 

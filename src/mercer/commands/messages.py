@@ -14,14 +14,15 @@ from mercer.kernels.description import count
 from mercer.search import CandidateResult, SearchResult
 from mercer.search.words import (
     PAIRS_DRAWN,
-    STOPPED,
     compare_with_reference,
+    describe_comparison,
     describe_difference,
+    describe_end,
     describe_measure,
+    describe_metric,
     describe_settings,
     expected_on_new_samples,
     explain_selection,
-    reference_name,
 )
 from mercer.tables.errors import MOST_NAMES
 
@@ -66,28 +67,17 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     said += [expected_on_new_samples(result), compare_with_reference(result)]
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
-    if result.stopped == "budget":
-        said.append(f"The search ended early: {about['budget']:g} seconds were not enough to compare more.")
-    elif result.stopped:
-        said.append(f"The search ended early: {STOPPED.get(result.stopped, result.stopped)}.")
+    said.append(describe_end(result))
     return [sentence for sentence in said if sentence]
 
 
 def legend(about: Mapping[str, Any], result: SearchResult) -> list[str]:
     """Say what the numbers of the ranking are, and why another than the first may have been selected."""
-    metric = result.metric
-    said = [f"* selected. {metric.name[0].upper()}{metric.name[1:]}: {metric.meaning}, ± one standard error."]
+    said = [f"* selected. {describe_metric(result.metric)}"]
     if about["pairs"] is not None and not about["pairs"]["dissimilar"]:
         said.append(PAIRS_DRAWN)
-    if result.is_compared():
-        better = "above" if metric.greater_is_better else "below"
-        unit = " in percentage points" if metric.percent else ""
-        said.append(
-            f"Against {result.reference}: difference to {reference_name(result)}{unit} [95 % interval]; "
-            f"{better} zero is better."
-        )
-    because = explain_selection(result)
-    return [*said, because] if because else said
+    said += [describe_comparison(result), explain_selection(result)]
+    return [sentence for sentence in said if sentence]
 
 
 def leaderboard_table(result: SearchResult, title: str | None = None) -> Table:

@@ -48,6 +48,30 @@ def describe_difference(difference: Difference, metric: Metric) -> str:
     return f"{middle} [{low}, {high}]" if difference.is_known else middle
 
 
+def describe_metric(metric: Metric) -> str:
+    """Say what the numbers of a ranking are."""
+    return f"{metric.name[0].upper()}{metric.name[1:]}: {metric.meaning}, ± one standard error."
+
+
+def describe_comparison(result: SearchResult) -> str:
+    """Say what the differences of a ranking are; nothing if nothing was compared."""
+    if not result.is_compared():
+        return ""
+    unit = " in percentage points" if result.metric.percent else ""
+    better = "above" if result.metric.greater_is_better else "below"
+    return (
+        f"Against {result.reference}: difference to {reference_name(result)}{unit} [95 % confidence "
+        f"interval]; {better} zero is better."
+    )
+
+
+def describe_end(result: SearchResult) -> str:
+    """Say why the search ended early; nothing if it did not."""
+    if result.stopped is None:
+        return ""
+    return f"The search ended early ({STOPPED.get(result.stopped, result.stopped)}): what was done is ranked."
+
+
 def best_of(metric: Metric) -> str:
     """Return what the best candidate has."""
     return f"{'highest' if metric.greater_is_better else 'lowest'} {metric.name}"

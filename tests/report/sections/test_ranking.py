@@ -56,7 +56,7 @@ def test_candidates_that_were_not_measured_stand_in_the_table_with_their_note(tm
     found = report(tmp_path, search, *iris)
     assert "no <time>" in found.text
     assert found.rows("All candidates")[1][1] == "–"
-    assert "did not run to its end (the time budget was used up)" in found.text
+    assert "ended early (the time budget was used up)" in found.text
 
 
 def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direction(tmp_path, iris):
@@ -72,8 +72,8 @@ def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direc
     assert found.heads("All candidates")[:3] == ["candidate", "R²", "against plain"]
     rows = [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in found.rows("All candidates")]
     assert [row[1:3] for row in rows] == [["90.0 ± 1.0 %", "+20.0 [+10.0, +30.0]"], ["70.0 ± 2.0 %", ""]]
-    assert "R²: explained variance." in found.text
-    assert "above zero, the candidate is better" in found.text
+    assert "R²: explained variance, ± one standard error." in found.text
+    assert "above zero is better" in found.text
     assert "highest R² first" in found.html
 
 

@@ -14,16 +14,17 @@ from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import (
     PAIRS_DRAWN,
-    STOPPED,
     best_of,
     compare_with_reference,
+    describe_comparison,
     describe_difference,
+    describe_end,
     describe_measure,
+    describe_metric,
     describe_rule,
     describe_settings,
     expected_on_new_samples,
     explain_selection,
-    reference_name,
 )
 
 CORRECTED = "Each error is corrected for the selection among the candidate's own settings."
@@ -52,10 +53,8 @@ def show_ranking(subject: Subject) -> Section:
         *_describe_scores(subject),
         describe_rule(result),
         explain_selection(result),
+        describe_end(result),
     ]
-    if result.stopped is not None:
-        why = STOPPED.get(result.stopped, result.stopped)
-        text.append(f"The search did not run to its end ({why}): what was done by then is ranked.")
     sentences = [sentence for sentence in text if sentence]
     return Section("leaderboard", "Leaderboard", sentences, [_draw(result)], [_table(result)])
 
@@ -85,18 +84,10 @@ def _describe_data(task: LabelTask | PairTask) -> list[str]:
 
 def _describe_scores(subject: Subject) -> list[str]:
     """Say what is measured, and what it is compared with."""
-    result, metric = subject.result, subject.result.metric
-    said = [f"{metric.name[0].upper()}{metric.name[1:]}: {metric.meaning}."]
+    said = [describe_metric(subject.result.metric)]
     said += [CORRECTED] if isinstance(subject.task, LabelTask) else []
     said += [PAIRS_DRAWN] if pairs_were_drawn(subject) else []
-    if result.is_compared():
-        unit = " in percentage points" if metric.percent else ""
-        better = "above" if metric.greater_is_better else "below"
-        said.append(
-            f"The difference from {reference_name(result)} is given{unit} with its 95 % confidence interval; "
-            f"{better} zero, the candidate is better."
-        )
-    return said
+    return [*said, describe_comparison(subject.result)]
 
 
 def _draw(result: SearchResult) -> Picture:
