@@ -21,6 +21,8 @@ from scipy.spatial.distance import cdist
 
 from mercer._typing import Array, Index
 
+CACHED = 16_384  # values of a feature up to which the tables of four features fit into the cache
+
 
 class CodedColumns(NamedTuple):
     """Every row's place among the ascending values of each feature, and these values."""
@@ -42,10 +44,10 @@ class CodedColumns(NamedTuple):
         if code.itemsize == 1 and 2 * n_values <= len(rows):
             return CodedColumns(code, self.value)
         order, gap = np.empty(code.shape, np.int32), np.empty(code.shape)
-        if n_values <= 8 * len(rows):
+        if n_values <= 16 * len(rows):
             sort_by_counting(code, n_values, order)
         else:
-            order[:] = np.argsort(code, axis=1, kind="stable")
+            order[:] = np.argsort(code, axis=1)
         find_gaps(code, self.value, order, gap)
         return SortedColumns(order, gap)
 
@@ -59,8 +61,8 @@ class CodedColumns(NamedTuple):
         if 2 * np.count_nonzero(v) < len(v):
             rows = np.flatnonzero(v)
             code_in, v = np.take(code_in, rows, axis=1), v[rows]
-        # the tables of wide codes would not fit the cache four at a time
-        tables = np.empty((4 if code_in.itemsize == 1 else 1, self.value.shape[1]))
+        n_values = self.value.shape[1]
+        tables = np.empty((4 if n_values <= CACHED else 1, n_values))
         out = np.zeros(code_out.shape[1])
         multiply_coded(code_in, v, self.value, float(v.sum()), code_out, tables, out)
         return out
@@ -135,42 +137,44 @@ def multiply_coded(
     Four features at once: none of the processor's additions waits for another one's end.
     """
     D, q = value.shape
-    step = len(tables)
-    first = 0
-    while first < D:
-        if step == 4 and first + 4 <= D:
-            tables[:] = 0.0
-            to_a, to_b, to_c, to_d = tables[0], tables[1], tables[2], tables[3]
-            a, b, c, d = code_in[first], code_in[first + 1], code_in[first + 2], code_in[first + 3]
-            for i in range(len(v)):
-                x = v[i]
-                to_a[a[i]] += x
-                to_b[b[i]] += x
-                to_c[c[i]] += x
-                to_d[d[i]] += x
-        else:
-            to_a, a = tables[0], code_in[first]
-            to_a[:] = 0.0
-            for i in range(len(v)):
-                to_a[a[i]] += v[i]
-        last = min(first + step, D) if step == 4 and first + 4 <= D else first + 1
-        for k in range(last - first):
-            g, x = tables[k], value[first + k]
-            slope, height = total, 0.0
-            for j in range(q - 1):
-                slope -= 2.0 * g[j]
-                g[j] = height
-                height += slope * (x[j + 1] - x[j])
-            g[q - 1] = height
-        if last - first == 4:
-            a, b, c, d = code_out[first], code_out[first + 1], code_out[first + 2], code_out[first + 3]
-            for i in range(len(out)):
-                out[i] += (to_a[a[i]] + to_b[b[i]]) + (to_c[c[i]] + to_d[d[i]])
-        else:
-            a = code_out[first]
-            for i in range(len(out)):
-                out[i] += to_a[a[i]]
-        first = last
+    n_fours = D - D % 4 if len(tables) == 4 else 0
+    for d in range(0, n_fours, 4):
+        g0, g1, g2, g3 = tables[0], tables[1], tables[2], tables[3]
+        tables[:] = 0.0
+        c0, c1, c2, c3 = code_in[d], code_in[d + 1], code_in[d + 2], code_in[d + 3]
+        for i in range(len(v)):
+            x = v[i]
+            g0[c0[i]] += x
+            g1[c1[i]] += x
+            g2[c2[i]] += x
+            g3[c3[i]] += x
+        x0, x1, x2, x3 = value[d], value[d + 1], value[d + 2], value[d + 3]
+        s0, s1, s2, s3 = total, total, total, total  # the slopes
+        h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0  # the heights
+        for k in range(q - 1):
+            s0, s1 = s0 - 2.0 * g0[k], s1 - 2.0 * g1[k]
+            s2, s3 = s2 - 2.0 * g2[k], s3 - 2.0 * g3[k]
+            g0[k], g1[k], g2[k], g3[k] = h0, h1, h2, h3
+            h0, h1 = h0 + s0 * (x0[k + 1] - x0[k]), h1 + s1 * (x1[k + 1] - x1[k])
+            h2, h3 = h2 + s2 * (x2[k + 1] - x2[k]), h3 + s3 * (x3[k + 1] - x3[k])
+        g0[q - 1], g1[q - 1], g2[q - 1], g3[q - 1] = h0, h1, h2, h3
+        c0, c1, c2, c3 = code_out[d], code_out[d + 1], code_out[d + 2], code_out[d + 3]
+        for i in range(len(out)):
+            out[i] += (g0[c0[i]] + g1[c1[i]]) + (g2[c2[i]] + g3[c3[i]])
+    for d in range(n_fours, D):
+        g, c, y = tables[0], code_in[d], value[d]
+        g[:] = 0.0
+        for i in range(len(v)):
+            g[c[i]] += v[i]
+        slope, height = total, 0.0
+        for k in range(q - 1):
+            slope -= 2.0 * g[k]
+            g[k] = height
+            height += slope * (y[k + 1] - y[k])
+        g[q - 1] = height
+        c = code_out[d]
+        for i in range(len(out)):
+            out[i] += g[c[i]]
 
 
 @njit(cache=True, nogil=True)
