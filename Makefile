@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
 
-.PHONY: demo test lint papers bench docs clean
+.PHONY: demo test test-portable lint papers bench docs clean
 
 demo: $(STAMP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
 
 test: lint  ## lint, types and tests
 	$(BIN)/python -m pytest -n 2
+
+test-portable: $(STAMP)  ## the numerical tests, as a processor without newer instructions computes them
+	NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -n 2 tests/solvers tests/learners tests/svm
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
