@@ -162,3 +162,20 @@ def test_a_number_has_its_sign_unless_it_is_shown_as_zero(value, digits, text):
 
 def test_settings_go_by_their_own_names():
     assert describe_settings({"learner__penalty": np.float64(100.0), "C": 0.0625}) == "penalty=100, C=0.0625"
+
+
+def test_a_notebook_shows_the_ranking_and_takes_names_as_text():
+    result = result_of(
+        scored("<b>a</b>", 0.1, difference=(-0.02, -0.03, -0.01)),
+        scored("RBF-SVM", 0.12),
+        winner="<b>a</b>",
+        listed=("<b>a</b>", "RBF-SVM"),
+        reference="RBF-SVM",
+    )
+    html = result._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;a&lt;/b&gt; *" in html
+    for words in ("10.0 %", "−2.0 [−3.0, −1.0]", "Significantly better than a tuned RBF-SVM"):
+        assert words in html
+    running = result._replace(winner=None)._repr_html_()
+    assert "Selected" not in running

@@ -144,6 +144,12 @@ class SearchResult(NamedTuple):
         """Return the result as dictionaries and lists, for JSON."""
         return _as_dict(self)
 
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it."""
+        from mercer.search.words import as_html  # the words are about this value
+
+        return as_html(self)
+
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "SearchResult":
         """Return the result that `as_dict` wrote; unknown numbers may be None."""

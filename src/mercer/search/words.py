@@ -1,6 +1,7 @@
 """A search's result in words: the same in the terminal, in the report and in a notebook."""
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,27 @@ def explain_selection(result: SearchResult) -> str:
             f"worse than the best, and {winner} is not."
         )
     return f"{although}: they are within one standard error, and {winner} comes first in the list."
+
+
+def as_html(result: SearchResult) -> str:
+    """Return the ranking as a table, with the sentences about it, for a notebook."""
+    import pandas as pd
+
+    head = [f"Selected: {result.winner} ({describe_settings(result.settings)})."] if result.winner else []
+    head += [expected_on_new_samples(result), compare_with_reference(result)] if result.winner else []
+    lines = [
+        {
+            "candidate": f"{one.name} *" if one.name == result.winner else one.name,
+            result.metric.name: describe_measure(one.measure),
+            f"against {result.reference}": describe_difference(one.difference, result.metric),
+            "settings": describe_settings(one.settings),
+            "note": one.note,
+        }
+        for one in result.candidates
+    ]
+    table = pd.DataFrame(lines).to_html(index=False, escape=True, border=0)
+    said = [*head, describe_metric(result.metric), describe_comparison(result), describe_end(result)]
+    return table + "".join(f"<p>{escape(sentence)}</p>" for sentence in said if sentence)
 
 
 def _others_compared(result: SearchResult) -> bool:
