@@ -243,8 +243,8 @@ def test_why_the_first_of_the_table_did_not_win_is_said(mercer, models):
     linear, stump = (result.candidate(name) for name in result.listed)
     swapped = result._replace(winner="linear", candidates=(stump, linear))
     assert legend(about, swapped)[-1] == (
-        "linear was selected although stump has the lowest error: they are within one standard error, and "
-        "linear comes first in the list."
+        "linear was selected although stump has the lowest error: their difference is within its standard "
+        "error, and linear comes first in the list."
     )
     first = result._replace(winner="linear", candidates=(linear, stump))
     assert not any("was selected although" in said for said in legend(about, first))

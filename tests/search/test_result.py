@@ -5,14 +5,16 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSVC, Pairs, StumpSVC
+from mercer import BoostedKernel, KernelSearchCV, KernelSVC, Pairs, StumpSVC
 from mercer.commands.search_run import as_json
-from mercer.search import SearchResult, default_candidates
+from mercer.search import Candidate, SearchResult, default_candidates
 from mercer.search.label_task import LabelTask
-from mercer.search.pair_task import PairTask, pair_candidates
+from mercer.search.pair_task import PairRace, PairTask, pair_candidates
+from mercer.search.race import Outcome
 from mercer.search.result import FINISHED
 
 SOME = {
@@ -73,3 +75,81 @@ def test_a_search_that_was_fitted_to_labels_has_no_auc_and_one_to_pairs_no_error
     search = KernelSearchCV(["plain", "boosted"], cv=2, random_state=0).fit(X, pairs=Pairs.from_labels(y))
     assert not hasattr(search, "error_")
     assert not hasattr(search, "classes_")
+
+
+class Bare(ClassifierMixin, BaseEstimator):
+    """A classifier that says nothing of its classes, and fails on many samples if it is told to."""
+
+    def __init__(self, most=10**9):
+        self.most = most
+
+    def fit(self, X, y):
+        if len(X) > self.most:
+            raise RuntimeError("too many")
+        self.labels_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.labels_[(X[:, 0] > 0).astype(int)]
+
+
+def test_classes_are_known_whatever_the_winner_says():
+    X, y = noisy(0)
+    assert_array_equal(KernelSearchCV({"bare": Bare()}, cv=2, random_state=0).fit(X, y).classes_, [0, 1])
+
+
+def test_a_last_fit_that_fails_leaves_the_result_of_the_fit_before():
+    X, y = noisy(0)
+    search = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y)
+    before = search.result_
+    with pytest.raises(RuntimeError, match="too many"):
+        search.set_params(candidates={"bare": Bare(most=30)}).fit(X, y)
+    assert search.result_ is before
+    assert search.best_name_ == "stump"
+
+
+def test_while_it_runs_nothing_is_selected():
+    class Look:
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = lambda self, estimator, context, **_: None
+
+        def on_fit_task_end(self, estimator, context, **_):
+            if context.task_name == "candidate":
+                assert not hasattr(estimator, "best_name_")
+                assert not hasattr(estimator, "error_")
+                assert len(estimator.leaderboard_) == 1
+                seen.append(estimator.result_.winner)
+
+    seen = []
+    X, y = noisy(0)
+    search = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).set_callbacks(Look()).fit(X, y)
+    assert seen == [None, None]
+    assert search.best_name_ == "stump"
+
+
+def test_the_winner_of_pairs_is_fitted_to_what_was_searched_on(rng):
+    X = rng.normal(size=(3000, 3))
+    pairs = Pairs(rng.integers(3000, size=(40, 2)), rng.integers(3000, size=(40, 2)))
+    pairs = Pairs(*(kind[kind[:, 0] != kind[:, 1]] for kind in pairs))
+    search = KernelSearchCV(["plain", "boosted"], cv=2, random_state=0).fit(X, pairs=pairs)
+    assert search.rows_used_ <= 1000 + len(np.unique(np.vstack(pairs)))
+
+
+def test_of_pairs_the_winners_line_has_the_values_of_the_setting_that_was_fitted():
+    for seed in range(20):
+        draws = np.random.default_rng(seed)
+        tests = [Pairs(np.zeros((8, 2)), np.zeros((8, 2)))] * 3
+        race = PairRace(
+            [Candidate("a", BoostedKernel(), {"n_rounds": [1, 2, 3]}), Candidate("b", None, {})], tests, 0
+        )
+        for fold in range(3):
+            for i in range(2 - (fold == 2)):  # b misses the last fold
+                entries = race.of(i)
+                values, times = draws.normal(size=(16, len(entries))), np.ones(len(entries))
+                race.record(i, entries, tests[fold], Outcome(values, times, times, 1.0, {}))
+        winner = race.winner()
+        line = race.result(winner).candidate(race.candidates[race.entries[winner].candidate].name)
+        assert line.settings == race.entries[winner].setting
+        assert line.measure.value == race.aucs(np.array([winner]))[0].mean()

@@ -7,6 +7,7 @@ from mercer.search.label_task import ERROR
 from mercer.search.pair_task import AUC
 from mercer.search.result import (
     BEST,
+    FAILED,
     ONE_STANDARD_ERROR,
     CandidateResult,
     Difference,
@@ -49,8 +50,8 @@ def test_one_that_is_listed_first_is_selected_within_one_standard_error():
     chosen = names[choose(wrong, Rule(np.arange(2), np.eye(2)), np.ones((1, 100)))[0]]
     result = result_of(scored("stump", 0.03), scored("perceptron", 0.05), winner=chosen, listed=names)
     assert explain_selection(result) == (
-        "perceptron was selected although stump has the lowest error: they are within one standard error, "
-        "and perceptron comes first in the list."
+        "perceptron was selected although stump has the lowest error: their difference is within its "
+        "standard error, and perceptron comes first in the list."
     )
     assert describe_rule(result).endswith("The list: perceptron, stump.")
 
@@ -100,7 +101,8 @@ def test_the_verdict_follows_the_interval_and_the_direction_of_the_metric(metric
 
 
 def test_the_reference_itself_is_compared_with_nothing():
-    result = result_of(scored("RBF-SVM", 0.1), scored("b", 0.2), winner="RBF-SVM", reference="RBF-SVM")
+    worse = scored("b", 0.2, difference=(0.1, 0.05, 0.15))
+    result = result_of(scored("RBF-SVM", 0.1), worse, winner="RBF-SVM", reference="RBF-SVM")
     assert compare_with_reference(result) == (
         "No other candidate is significantly better than a tuned RBF-SVM: use that."
     )
@@ -125,10 +127,24 @@ def test_the_reference_itself_is_compared_with_nothing():
 )
 def test_that_nothing_is_better_takes_another_candidate_on_half_of_the_folds(folds, compared):
     names = ("RBF-SVM", "stump", "linear")
-    candidates = [scored(name, 0.1, n) for name, n in zip(names, folds, strict=False)]
+    level = (0.0, -0.1, 0.1)
+    candidates = [scored(name, 0.1, n, difference=level) for name, n in zip(names, folds, strict=False)]
     said = compare_with_reference(result_of(*candidates, winner="RBF-SVM", reference="RBF-SVM"))
     assert ("No other candidate is significantly better" in said) is compared
     assert ("No other candidate was compared" in said) is not compared
+
+
+def test_a_candidate_that_did_not_finish_is_no_rival():
+    failed = scored("b", 0.1, difference=(-0.1, -0.15, -0.05))._replace(status=FAILED, note="no memory")
+    assert explain_selection(result_of(failed, scored("a", 0.2))) == (
+        "a was selected although b has the lowest error: b did not finish (no memory)."
+    )
+    reference = scored("RBF-SVM", 0.2)
+    alone = result_of(failed, reference, winner="RBF-SVM", reference="RBF-SVM")
+    assert "No other candidate was compared" in compare_with_reference(alone)
+    worse = scored("c", 0.3, difference=(0.1, 0.05, 0.15))
+    better = result_of(failed, reference, worse, winner="RBF-SVM", reference="RBF-SVM")
+    assert compare_with_reference(better) == ""
 
 
 def test_numbers_are_shown_in_the_unit_of_the_metric():

@@ -23,7 +23,7 @@ def warm_up(task: Task, options: Options, console: Console) -> None:
     It is done in this process first, which leaves what it compiled to the others; then these are started.
     """
     start = time.monotonic()
-    with console.status("compiling (the first time after installation this takes a minute or two)"):
+    with console.status("compiling (the first time after installation this takes up to a minute)"):
         for n_jobs in sorted({1, options.n_jobs}):
             search = _search_made_up_rows(task, options, n_jobs)
             if search.stopped_ == "interrupt":

@@ -204,7 +204,7 @@ class LabelRace(Race):
         wrong = self._scored(entries)
         return int(entries[choose(wrong, self.rule.among(entries), np.ones((1, len(wrong))))[0]])
 
-    def measure(self, candidate: int) -> Measure:
+    def measure(self, candidate: int, entry: int) -> Measure:
         """Return the error of choosing among a candidate's settings."""
         return self._measure(self.finalists_of(candidate))
 
@@ -212,7 +212,7 @@ class LabelRace(Race):
         """Return the error of choosing among all finalists."""
         return self._measure(self.finalists())
 
-    def compare(self, candidate: int, reference: int) -> Difference:
+    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
         """Return how much more error a candidate has than the reference, on the samples of both."""
         mine, theirs = self.finalists_of(candidate), self.finalists_of(reference)
         if not len(theirs):

@@ -125,8 +125,8 @@ class PairTask(Task):
         return self, folds, 1.0
 
     def part(self, share: float, seed: int) -> "PairTask":
-        """Return all as it is."""
-        return self
+        """Return what was searched on: all pairs, and some other samples."""
+        return self.with_others(MOST_OTHERS)
 
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler, which sees no pair, and a learner to all pairs."""
@@ -178,16 +178,16 @@ class PairRace(Race):
         every = [[self._auc(entry, fold) for fold in range(n_folds)] for entry in entries]
         return np.array(every, dtype=np.float64).reshape(len(entries), n_folds)
 
-    def measure(self, candidate: int) -> Measure:
-        """Return the mean AUC of a candidate's best setting over its folds."""
-        return self._measure(self._best(candidate))
+    def measure(self, candidate: int, entry: int) -> Measure:
+        """Return the mean AUC of the setting that stands for a candidate, over its folds."""
+        return self._measure(entry)
 
-    def compare(self, candidate: int, reference: int) -> Difference:
+    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
         """Return the gain in AUC over the reference, on the folds of both."""
         theirs = self.best_of(reference)
         if theirs is None:
             return Difference()
-        both = self.aucs(np.array([self._best(candidate), theirs]))
+        both = self.aucs(np.array([entry, theirs]))
         gains = both[0] - both[1]
         gain, noise = float(np.mean(gains)), Z95 * _standard_error(gains)
         return Difference(gain, gain - noise, gain + noise)
@@ -211,11 +211,6 @@ class PairRace(Race):
         auc = float(np.mean(judged)) if judged else np.nan
         winner = self._measure(self.winner())
         return Measure.of_share(self.metric, auc, winner.std_error, winner.n_folds)
-
-    def _best(self, candidate: int) -> int:
-        best = self.best_of(candidate)
-        assert best is not None  # only candidates that were scored are asked for
-        return best
 
     def _measure(self, entry: int) -> Measure:
         aucs = self.aucs(np.array([entry]))[0]

@@ -12,6 +12,7 @@ from mercer.search.result import (
     DROPPED,
     FAILED,
     FINISHED,
+    OUT_OF_TIME,
     CandidateResult,
     Difference,
     Measure,
@@ -75,11 +76,11 @@ class Race(ABC):
         """Return the mean error of each entry on what all of them were scored on; smaller is better."""
 
     @abstractmethod
-    def measure(self, candidate: int) -> Measure:
+    def measure(self, candidate: int, entry: int) -> Measure:
         """Return how good a candidate is, corrected for the choice among its settings."""
 
     @abstractmethod
-    def compare(self, candidate: int, reference: int) -> Difference:
+    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
         """Return how much larger the value of a candidate is than that of the reference."""
 
     @abstractmethod
@@ -170,7 +171,7 @@ class Race(ABC):
         names = tuple(candidate.name for candidate in self.candidates)
         so_far = SearchResult(
             self.metric,
-            rank_candidates([self._candidate_result(i, winner) for i in range(len(names))]),
+            rank_candidates(self._candidate_result(i, winner) for i in range(len(names))),
             names,
             self.rule_name,
             None if self.reference is None else names[self.reference],
@@ -186,13 +187,15 @@ class Race(ABC):
         won = winner is not None and self.entries[winner].candidate == i
         best = winner if won else self.best_of(i)
         if best is None:
+            if winner is not None and fate.status == FINISHED:
+                fate = Fate(OUT_OF_TIME, "not scored: the search ended before its turn")
             return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
         reference = self.reference
         return CandidateResult(
             name,
             self.entries[best].setting,
-            self.measure(i),
-            Difference() if reference is None or reference == i else self.compare(i, reference),
+            self.measure(i, best),
+            Difference() if reference is None or reference == i else self.compare(i, best, reference),
             float(self.fit_seconds[best] / self.n_folds[best]),
             float(self.predict_seconds[best] / self.n_folds[best]),
             *fate,

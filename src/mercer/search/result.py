@@ -3,7 +3,7 @@
 Terminal, report, JSON and notebook render this value; the sentences about it are in `mercer.search.words`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -164,9 +164,9 @@ class SearchResult(NamedTuple):
         )
 
 
-def rank_candidates(candidates: Sequence[CandidateResult]) -> tuple[CandidateResult, ...]:
-    """Return candidates sorted: the best first, the quicker one of equals."""
-    return tuple(sorted(candidates, key=lambda one: (one.measure.rank, one.fit_seconds)))
+def rank_candidates(candidates: Iterable[CandidateResult]) -> tuple[CandidateResult, ...]:
+    """Return candidates sorted: the best first, of equals the one that is listed first."""
+    return tuple(sorted(candidates, key=lambda one: one.measure.rank))
 
 
 def _line(one: CandidateResult) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from mercer.parameters import check_count, check_positive
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.race import Race
+from mercer.search.result import SearchResult
 from mercer.search.schedule import Clock, Schedule
-from mercer.search.task import Task
+from mercer.search.task import Fitted, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,9 +35,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Compare kernels on your data, select the best, and estimate its error without selection bias.
 
     All candidates are evaluated on the same cross-validation folds, and standardised inside them. Settings
-    that fall far behind are dropped after a fold. Of the candidates within one standard error of the best,
-    the one listed first is selected, and fitted to all samples. Within a candidate, a setting is judged
-    together with its neighbours in the grid.
+    that fall far behind are dropped after a fold. Of the candidates whose difference to the best is within
+    its standard error, the one listed first is selected, and fitted to all samples. Within a candidate, a
+    setting is judged together with its neighbours in the grid.
 
     The error that is reported is not the lowest cross-validated one, which was selected for being low:
     samples are drawn with replacement, the winner on those drawn is judged on those not drawn, and this is
@@ -150,8 +151,10 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             stopped = schedule.run(searched, folds)
             _check_some_worked(race)
             winner = race.winner()
-            self.result_ = race.result(winner, stopped)
-            self._fit_winner(race, winner, task, searched, clock, seed)
+            result = race.result(winner, stopped)
+            fitted, result = self._fit_winner(race, winner, result, task, searched, clock, seed)
+        self.result_, self._classes = result, np.unique(task.y) if isinstance(task, LabelTask) else None
+        self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -164,12 +167,12 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     @property
     def best_name_(self) -> str:
         """The candidate that was selected."""
-        return str(self.result_.winner)
+        return str(self._outcome().winner)
 
     @property
     def best_settings_(self) -> dict[str, Any]:
         """The settings that were fitted."""
-        return self.result_.settings
+        return self._outcome().settings
 
     @property
     def stopped_(self) -> str | None:
@@ -179,7 +182,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     @property
     def rows_used_(self) -> int:
         """The number of samples that the winner was fitted to."""
-        return self.result_.n_fitted
+        return self._outcome().n_fitted
 
     @property
     def error_(self) -> float:
@@ -194,13 +197,14 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     @property
     def std_error_(self) -> float:
         """The standard error of `error_` or `auc_`."""
-        return float(self._measure().std_error)
+        return float(self._outcome().measure.std_error)
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels."""
-        labels: NDArray[Any] = self.best_estimator_.classes_
-        return labels
+        if self._classes is None:
+            raise AttributeError("it was fitted to pairs, and knows no classes")
+        return self._classes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the winner's predictions."""
@@ -221,14 +225,19 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         )
         return values
 
-    def _measure(self) -> Any:
-        return self.result_.measure
+    def _outcome(self) -> Any:
+        """Return the result of a search that is over."""
+        check_is_fitted(self, "result_")
+        if self.result_.winner is None:
+            raise AttributeError("the search is not over: nothing was selected yet")
+        return self.result_
 
     def _measured(self, key: str) -> float:
         """Return the value of a metric, if it is the one that candidates were judged by."""
-        if self.result_.metric.key != key:
-            raise AttributeError(f"the search was judged by {self.result_.metric.key}, not by {key}")
-        return float(self._measure().value)
+        outcome = self._outcome()
+        if outcome.metric.key != key:
+            raise AttributeError(f"the search was judged by {outcome.metric.key}, not by {key}")
+        return float(outcome.measure.value)
 
     def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Task:
         """Return what is searched on: labels, or pairs."""
@@ -260,8 +269,15 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return bool(task.call_on_fit_task_end(estimator=self))
 
     def _fit_winner(
-        self, race: Race, winner: int, task: Task, searched: Task, clock: Clock, seed: int
-    ) -> None:
+        self,
+        race: Race,
+        winner: int,
+        result: SearchResult,
+        task: Task,
+        searched: Task,
+        clock: Clock,
+        seed: int,
+    ) -> tuple[Fitted, SearchResult]:
         """Fit the winner to all samples, or to as many as there is time for."""
         entry = race.entries[winner]
         candidate = race.candidates[entry.candidate]
@@ -274,14 +290,13 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             fitted = used.fit(candidate, entry.setting)
         except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
             if isinstance(error, KeyboardInterrupt):
-                self.result_ = self.result_._replace(stopped="interrupt")
+                result = result._replace(stopped="interrupt")
             else:
                 warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=2)
             used = task.part(looked_at, seed)
             fitted = used.fit(candidate, entry.setting)
         self.refit_seconds_ = time.monotonic() - start
-        self.result_ = self.result_._replace(n_fitted=len(used.X))
-        self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+        return fitted, result._replace(n_fitted=len(used.X))
 
 
 def _check_some_worked(race: Race) -> None:

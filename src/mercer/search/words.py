@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.search.result import BEST, Difference, Measure, Metric, SearchResult
+from mercer.search.result import BEST, DROPPED, FAILED, Difference, Measure, Metric, SearchResult
 
 REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
@@ -102,6 +102,8 @@ def compare_with_reference(result: SearchResult) -> str:
     if result.winner == result.reference:
         if not _others_compared(result):
             return f"No other candidate was compared with {reference} on half of the folds or more."
+        if any(_is_better(one.difference, result.metric) for one in result.candidates):
+            return ""  # one that did not finish
         return f"No other candidate is significantly better than {reference}: use that."
     difference = result.candidate(result.winner).difference
     if not difference.is_known:
@@ -111,7 +113,7 @@ def compare_with_reference(result: SearchResult) -> str:
     interval = f"95 % interval {low} to {high}{' percentage points' if result.metric.percent else ''}"
     if difference.low <= 0.0 <= difference.high:
         return f"Not significantly different from {reference} ({interval})."
-    if (difference.low > 0.0) == result.metric.greater_is_better:
+    if _is_better(difference, result.metric):
         return f"Significantly better than {reference} ({interval}, not corrected for the selection)."
     return f"Significantly worse than {reference} ({interval}), each corrected for its choice of settings."
 
@@ -121,8 +123,9 @@ def describe_rule(result: SearchResult) -> str:
     if result.rule == BEST:
         return f"The candidate with the {best_of(result.metric)} is selected, on what all were scored on."
     return (
-        "Of the candidates within one standard error of the best, the first in the list is selected (the "
-        "one-standard-error rule); a setting is judged together with its neighbours in the grid. The list: "
+        "Of the candidates whose difference to the best is within its standard error, on the same samples, "
+        "the first in the list is selected (the one-standard-error rule); a setting is judged together with "
+        "its neighbours in the grid. The list: "
         f"{', '.join(result.listed)}."
     )
 
@@ -133,16 +136,18 @@ def explain_selection(result: SearchResult) -> str:
     if winner is None or winner == first.name:
         return ""
     although = f"{winner} was selected although {first.name} has the {best_of(result.metric)}"
+    if first.status in (FAILED, DROPPED):
+        return f"{although}: {first.name} did not finish ({first.note})."
     if 2 * first.measure.n_folds < max(one.measure.n_folds for one in result.candidates):
         return f"{although}: {first.name} was scored on too few folds to be selected."
     if result.rule == BEST:
-        return f"{although}: on what both were scored on, {winner} is no worse."
+        return f"{although}: on the folds that all were scored on, {winner} is no worse."
     if result.listed.index(winner) > result.listed.index(first.name):
         return (
             f"{although}: with the settings that were chosen, {first.name} is more than one standard error "
             f"worse than the best, and {winner} is not."
         )
-    return f"{although}: they are within one standard error, and {winner} comes first in the list."
+    return f"{although}: their difference is within its standard error, and {winner} comes first in the list."
 
 
 def as_html(result: SearchResult) -> str:
@@ -167,9 +172,17 @@ def as_html(result: SearchResult) -> str:
 
 
 def _others_compared(result: SearchResult) -> bool:
-    """Return whether another candidate was scored on half of the folds, as it must be to be selected."""
+    """Return whether another candidate was compared on half of the folds, as it must be to be selected."""
     most = max(one.measure.n_folds for one in result.candidates)
-    return any(2 * one.measure.n_folds >= most > 0 for one in result.candidates if one.name != result.winner)
+    others = [one for one in result.candidates if one.name != result.winner and one.status != FAILED]
+    return any(2 * one.measure.n_folds >= most > 0 and one.difference.is_known for one in others)
+
+
+def _is_better(difference: Difference, metric: Metric) -> bool:
+    """Return whether the whole interval is on the better side of zero."""
+    if not difference.is_known:
+        return False
+    return difference.low > 0.0 if metric.greater_is_better else difference.high < 0.0
 
 
 def _scale(metric: Metric) -> tuple[float, int, str]:

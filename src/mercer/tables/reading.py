@@ -2,6 +2,7 @@
 
 import os
 import stat
+from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -107,5 +108,15 @@ def check_column(table: pd.DataFrame, name: str, role: str, path: object) -> Non
     """Raise TableError if there is no such column, and say which there are."""
     if name not in table.columns:
         raise TableError(
-            f"There is no column {quote(name)} in {path} for {role}; there are: {listed(table.columns)}."
+            f"There is no column {quote(name)} in {path} for {role}; there are: "
+            f"{listed(_nearest(table, name))}."
         )
+
+
+def _nearest(table: pd.DataFrame, name: str) -> list[object]:
+    """Return the columns, those first that are spelled nearly so."""
+
+    def likeness(column: object) -> float:
+        return SequenceMatcher(None, name.lower(), str(column).lower()).ratio()
+
+    return sorted(table.columns, key=likeness, reverse=True)

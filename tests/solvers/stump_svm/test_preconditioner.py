@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from mercer.datasets import threenorm
+from mercer.solvers.stump_svm import newton
 from mercer.solvers.stump_svm.columns import code_columns
 from mercer.solvers.stump_svm.driver import solve_svm
 from mercer.solvers.stump_svm.newton import conjugate_gradients
@@ -15,6 +16,7 @@ from mercer.solvers.stump_svm.preconditioner import (
     factor_coarse_problem,
     prepare_coarse_problem,
 )
+from mercer.solvers.stump_svm.proximal import Point, Problem, Proximal, respond
 
 
 def part_of(X, rows):
@@ -83,7 +85,7 @@ def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_withou
     diagonal = float(np.mean(-K))
     for ridge, coarse in ((np.full(1000, 100.0), False), (rng.uniform(1e-3, 1e-2, size=1000), True)):
         assert (prepare_coarse_problem(part, ridge, diagonal) is not None) == coarse
-        x, _, solved = conjugate_gradients(part, ridge, diagonal, r, None, 1e-9, 5000)
+        x, _, solved = conjugate_gradients(part, ridge, diagonal, r, np.empty(0), 1e-9, 5000)
         assert solved
         expected = solve_bordered(K, ridge, r)
         assert_allclose(x, expected, atol=1e-6 * np.abs(expected).max())
@@ -93,7 +95,7 @@ def test_the_coarse_problem_saves_most_of_the_steps(rng):
     X = rng.normal(size=(1500, 4))
     part, ridge, r = part_of(X, np.arange(1500)), np.full(1500, 1e-3), rng.normal(size=1500)
     # 4.5 is the mean of Σ_d |x_d − x'_d|, 4 × 2/√π
-    few = next(k for k in range(1, 2000) if conjugate_gradients(part, ridge, 4.5, r, None, 1e-4, k)[2])
+    few = next(k for k in range(1, 2000) if conjugate_gradients(part, ridge, 4.5, r, np.empty(0), 1e-4, k)[2])
     eigenvalues = np.linalg.eigvalsh(_centred(-cdist(X, X, "cityblock")))
     without = np.sqrt(eigenvalues[-1] / 1e-3)  # the root of the condition number, as without preconditioner
     assert few < without / 4
@@ -102,6 +104,23 @@ def test_the_coarse_problem_saves_most_of_the_steps(rng):
 def _centred(K):
     K = K - K.mean(axis=0)
     return K - K.mean(axis=1)[:, None]
+
+
+def test_a_system_that_is_eliminated_gives_the_step_of_conjugate_gradients(monkeypatch):
+    """Also its intercept, though products with K are off by a constant."""
+    X, y = threenorm(60, random_state=0)
+    columns, y = code_columns(X / 8.0), y.astype(float)
+    problem = Problem(columns, y, np.minimum(y, 0) * 9.0, np.maximum(y, 0) * 9.0, 1.0)
+    term = Proximal(np.zeros(60), np.full(60, 2.0))
+    point = Point(np.zeros(60), np.zeros(60), 0.0)
+    _, response = respond(problem, term, point.value, 0.0)
+    monkeypatch.setattr(newton, "CG_TOL", 1e-9)
+    expected = newton._newton_direction(problem, term, point, response, 1e-13)
+    solve = newton.conjugate_gradients
+    monkeypatch.setattr(newton, "conjugate_gradients", lambda *arguments: (*solve(*arguments)[:2], False))
+    direct = newton._newton_direction(problem, term, point, response, 1e-13)
+    assert_allclose(direct.coef, expected.coef, atol=1e-8)
+    assert_allclose(direct.bias, expected.bias, atol=1e-8)
 
 
 def test_a_large_c_whose_systems_are_coarsened_ends_at_the_minimum():

@@ -42,53 +42,81 @@ def _newton_direction(problem: Problem, term: Proximal, point: Point, response: 
     K_JJ = problem.operator.restrict(J)
     x, bias, solved = conjugate_gradients(K_JJ, ridge, problem.diagonal, r, df, floor, 2 * len(J) + 20)
     if not solved and len(J) <= DIRECT_ROWS:
-        x, bias = _solve_directly(problem.operator.gram(J), ridge, r)
+        x, _ = _solve_directly(problem.operator.gram(J), ridge, r)
+        bias = float(np.mean(r - ridge * x - K_JJ.product(x)))  # products are K v up to a constant
     step[J] += x
     return Point(step, problem.operator.product(step), bias)
 
 
 def conjugate_gradients(
-    operator: Any, ridge: Array, diagonal: float, r: Array, df: Array | None, floor: float, max_steps: int
+    operator: Any, ridge: Array, diagonal: float, r: Array, df: Array, floor: float, max_steps: int
 ) -> tuple[Array, float, bool]:
     """Solve (K + ridge) x + b = r with Σx = 0; return x, b, and whether that was enough steps.
 
     `df` is what the change of f would be at x = 0 if r were zero. The step is a descent as soon as the
     residual's norm, weighted by σ = 1/ridge, is below that of the change of f: it stops there, or where r is
-    at most `floor`; without `df`, there alone. The preconditioner is 1/(ridge + diagonal), for rows of
+    at most `floor`; with an empty `df`, there alone. The preconditioner is 1/(ridge + diagonal), for rows of
     very unequal σ, or where many steps are to be expected the coarse problem (`stump_svm.preconditioner`).
     """
     inverse = 1.0 / (ridge + diagonal)
-    total, x, r = inverse.sum(), np.zeros(len(r)), r.copy()
+    total, x, z, r = float(inverse.sum()), np.zeros(len(r)), np.empty(len(r)), r.copy()
     b, rz, p = 0.0, 1.0, np.zeros(len(r))
     coarse = prepare_coarse_problem(operator, ridge, diagonal)
     for step in range(max_steps):
-        shift = float(inverse @ r) / total
+        shift, new, largest, weighted, scale = look_at_residual(inverse, total, ridge, df, x, r, z)
         b += shift
-        r -= shift
-        if np.abs(r).max() <= floor or (df is not None and _is_descent(df, ridge, x, r)):
+        if largest <= floor or (len(df) > 0 and weighted <= CG_TOL * CG_TOL * scale):
             return x, b, True
-        z = inverse * r if coarse is None else coarse.apply(r)
-        new = float(r @ z)
+        if coarse is not None:
+            z = coarse.apply(r)
+            new = float(r @ z)
         p *= new / rz if step > 0 else 0.0
         p += z
         rz = new
-        q = operator.product(p)
-        q += ridge * p
-        curvature = float(p @ q)
-        if curvature <= 0.0:  # K is singular along p: there is nothing to solve for
-            break
-        x += rz / curvature * p
-        r -= rz / curvature * q
+        if not move_along(p, operator.product(p), ridge, rz, x, r):
+            break  # K is singular along p: there is nothing to solve for
     return x, b, False
 
 
-def _is_descent(df: Array, ridge: Array, x: Array, r: Array) -> bool:
-    """Return whether the weighted residual is a small share of the change of f."""
-    change = df - ridge * x
-    change -= r
-    change *= change
-    change /= ridge
-    return bool((r * r / ridge).sum() <= CG_TOL * CG_TOL * change.sum())
+@njit(cache=True, nogil=True, fastmath=True)
+def look_at_residual(
+    inverse: Array, total: float, ridge: Array, df: Array, x: Array, r: Array, z: Array
+) -> tuple[float, float, float, float, float]:
+    """Make Σ r / (ridge + diagonal) zero, and put r / (ridge + diagonal) into z.
+
+    Returns the shift of r, Σ r z, the largest |r|, and the weighted squares of r and of the change of f.
+    """
+    shift = 0.0
+    for i in range(len(r)):
+        shift += inverse[i] * r[i]
+    shift /= total
+    new, largest, weighted, scale = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(r)):
+        r[i] -= shift
+        z[i] = inverse[i] * r[i]
+        new += r[i] * z[i]
+        largest = max(largest, abs(r[i]))
+        if len(df) > 0:
+            change = df[i] - ridge[i] * x[i] - r[i]
+            weighted += r[i] * r[i] / ridge[i]
+            scale += change * change / ridge[i]
+    return shift, new, largest, weighted, scale
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def move_along(p: Array, q: Array, ridge: Array, rz: float, x: Array, r: Array) -> bool:
+    """Move x and r along p, where q = K p; return whether there is a curvature to do so."""
+    curvature = 0.0
+    for i in range(len(p)):
+        q[i] += ridge[i] * p[i]
+        curvature += p[i] * q[i]
+    if curvature <= 0.0:
+        return False
+    length = rz / curvature
+    for i in range(len(p)):
+        x[i] += length * p[i]
+        r[i] -= length * q[i]
+    return True
 
 
 def _solve_directly(K: Array, ridge: Array | float, r: Array) -> tuple[Array, float]:

@@ -47,15 +47,17 @@ class Preconditioner(NamedTuple):
 
     def apply(self, r: Array) -> Array:
         """Solve the coarse problem for r and return x = S (r − f)."""
-        D = len(self.code)
-        width = (len(self.factor) - 1) // D
-        tables, z = np.zeros((D, width + 1)), self.scale * r
+        D, width = len(self.code), (len(self.factor) - 1) // len(self.code)
+        tables, unknown, z = np.zeros((D, width + 1)), np.empty(len(self.factor)), self.scale * r
         sum_by_code(self.code, z, tables)
-        unknown = dpotrs(self.factor, np.append(z.sum(), tables[:, 1:]), lower=1)[0]
+        unknown[0], unknown[1:] = z.sum(), tables[:, 1:].ravel()
+        unknown = dpotrs(self.factor, unknown, lower=1, overwrite_b=1)[0]
         tables[:, 0], tables[:, 1:] = 0.0, unknown[1:].reshape(D, width)
         f = np.full(len(r), unknown[0])
         look_up(self.code, tables, f)
-        return z - self.scale * f
+        f *= self.scale
+        z -= f
+        return z
 
 
 def prepare_coarse_problem(

@@ -7,7 +7,7 @@ Each step moves a pair of rows to the minimum of the objective along c_i + δ, c
 
 Of the rows that may rise, i has the largest g; of those that may fall, j has the largest gain
 (g_i − g_j)² / ‖x_i − x_j‖₁. A step costs O(n), and O(n D) for the distances from a row that is new to it. The
-larger C, the more steps it takes: then `stump_svm.svm_dual` goes on with Newton steps.
+larger C, the more steps it takes: then `stump_svm.driver` goes on with Newton steps.
 
 [FCL05] Fan, Chen, Lin: Working set selection using second order information for training support vector
 machines. JMLR 6, 2005.
