@@ -1,5 +1,6 @@
 """`python -m benchmarks --help` says what there is to run, and runs nothing."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -26,3 +27,9 @@ def test_help_lists_every_benchmark_with_its_first_line(option):
         assert words == first.removeprefix('"""').removesuffix('"""')
     refused = benchmarks("nothing").stderr  # it names them all
     assert [line.split()[0] for line in lines] == refused.strip(" .\n").split("There are ")[1].split(", ")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_a_benchmark_imports_what_there_is(path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    assert callable(getattr(importlib.import_module(f"benchmarks.{path.stem}"), "main", print))
