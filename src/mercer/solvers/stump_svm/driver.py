@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array
+from mercer.limits import one_thread
 from mercer.solvers.stump_svm.newton import newton_step, polish
 from mercer.solvers.stump_svm.proximal import (
     Point,
@@ -64,6 +65,8 @@ class Settings(NamedTuple):
     """The last step is an exact one, if at most this number of rows are free: more would cost too much."""
     smo_steps: int = 8000
     """About this many steps of SMO go first where the rows are few."""
+    one_thread_from: int = 1000
+    """Rows from which on sums and coarse systems keep to one thread: more would wait, and burn their time."""
     rounding: float = 1e-9
     """A bound that the other class could not balance is lowered to what it can, and by this share more: right
     at it, rounding stops a row there before the others are at theirs."""
@@ -99,7 +102,8 @@ def solve_svm(
     called after each step with its number; if it returns true, that was the last step. A step is a Newton
     step or, for few rows, as many steps of SMO as there are rows.
     """
-    return _solve(operator, y, C, prepare_distances(operator, len(y)), start, tol, max_iter, progress)
+    with one_thread(len(y) > SETTINGS.one_thread_from):
+        return _solve(operator, y, C, prepare_distances(operator, len(y)), start, tol, max_iter, progress)
 
 
 def solve_path(
@@ -125,7 +129,8 @@ def solve_path(
             start = solution.coef * min(max(_best_stretch(solution, y), 1.0), C / previous)
             if solution.n_iter > _most_sweeps(len(y)):  # SMO was too slow, and is slower the larger C
                 distances = None
-        solution = _solve(operator, y, C * weight, distances, start, tol, max_iter, progress)
+        with one_thread(len(y) > SETTINGS.one_thread_from):
+            solution = _solve(operator, y, C * weight, distances, start, tol, max_iter, progress)
         previous = C
         yield solution
 
