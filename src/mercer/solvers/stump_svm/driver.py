@@ -65,7 +65,7 @@ class Settings(NamedTuple):
     """The last step is an exact one, if at most this number of rows are free: more would cost too much."""
     smo_steps: int = 8000
     """About this many steps of SMO go first where the rows are few."""
-    one_thread_from: int = 1000
+    one_thread_from: int = 300
     """Rows from which on sums and coarse systems keep to one thread: more would wait, and burn their time."""
     rounding: float = 1e-9
     """A bound that the other class could not balance is lowered to what it can, and by this share more: right
