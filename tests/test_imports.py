@@ -1,6 +1,7 @@
 """`import mercer` is light, and imports inside mercer go one way."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,18 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # A room may import from its own floor and from those below; the package itself (mercer/__init__.py) from all.
 FLOORS = [
-    {"_typing", "power_series", "losses", "quality", "pairs", "datasets", "limits", "parameters", "files"},
+    {
+        "_typing",
+        "compiled",
+        "power_series",
+        "losses",
+        "quality",
+        "pairs",
+        "datasets",
+        "limits",
+        "parameters",
+        "files",
+    },
     {"kernels", "solvers"},
     {"superkernels"},
     {"learners"},
@@ -118,23 +130,61 @@ def test_the_floors_are_those_of_the_design(room, other, allowed):
     assert may_import(room, other) is allowed
 
 
+def run(program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_import_loads_nothing_heavy():
+    heavy = {
+        "numba",
+        "llvmlite",
+        "pandas",
+        "sklearn",
+        "scipy",
+        "matplotlib",
+        "typer",
+        "rich",
+        "skops",
+        "torch",
+    }
+    run(f"import sys, mercer; assert not set(sys.modules) & {heavy}")
+
+
 LIGHT = """
 import sys
 
 class Absent:
-    heavy = {"matplotlib", "pandas", "torch", "dask", "typer", "rich", "jinja2", "skops"}
+    heavy = {"numba", "llvmlite", "matplotlib", "pandas", "torch", "dask", "typer", "rich", "jinja2", "skops"}
 
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in self.heavy:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-import mercer, mercer.kernels, mercer.svm
+import mercer.kernels, mercer.superkernels, mercer.datasets, mercer.baselines
+from mercer import *
 assert not Absent.heavy & set(sys.modules)
 """
 
 
-def test_import_is_light():
+def test_names_load_little():
     # scikit-learn itself imports pandas if it is there, so we look at what happens where it is not
-    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(LIGHT)
+
+
+def test_every_name_and_room_is_there_when_asked_for():
+    run(
+        "import mercer\n"
+        "for name in dir(mercer): getattr(mercer, name)\n"
+        "assert {*mercer.__all__} == {*mercer._HOMES} < {*dir(mercer)}\n"
+        "assert mercer.StumpSVC is mercer.svm.StumpSVC\n"
+        "assert mercer.load is mercer.persistence.load\n"
+        "assert not hasattr(mercer, 'stump')"
+    )
+
+
+def test_numba_is_imported_when_something_compiled_is_called():
+    at_once = re.compile(r"^(?:import|from) (?:numba|llvmlite)\b", flags=re.MULTILINE)
+    early = [path for path in FILES if at_once.search(path.read_text(encoding="utf-8"))]
+    assert not early, "take njit from mercer.compiled"

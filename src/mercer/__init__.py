@@ -1,12 +1,15 @@
 """mercer learns the kernel that a data set needs, and hands it to every tool that takes a kernel."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
-from mercer.pairs import Pairs
-from mercer.persistence import load, save
-from mercer.search import KernelSearchCV
-from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+if TYPE_CHECKING:
+    from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+    from mercer.pairs import Pairs
+    from mercer.persistence import load, save
+    from mercer.search import KernelSearchCV
+    from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 
 __version__ = version("mercer")
 
@@ -25,3 +28,34 @@ __all__ = [
     "load",
     "save",
 ]
+
+# Where each name is at home. Rooms are loaded when they are first asked for: scikit-learn and what it brings
+# take a second.
+_HOMES = {
+    "BoostedKernel": "learners",
+    "IdealizedKernel": "learners",
+    "KernelBoost": "learners",
+    "KernelSVC": "svm",
+    "KernelSearchCV": "search",
+    "Pairs": "pairs",
+    "PerceptronSVC": "svm",
+    "PerceptronSVCCV": "svm",
+    "StumpSVC": "svm",
+    "StumpSVCCV": "svm",
+    "Superkernel": "learners",
+    "load": "persistence",
+    "save": "persistence",
+}
+_ROOMS = {*_HOMES.values(), "baselines", "datasets", "kernels", "losses", "quality", "report", "superkernels"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"mercer.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return import_module(f"mercer.{name}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

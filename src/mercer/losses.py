@@ -10,10 +10,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 
 from mercer._typing import Array
+from mercer.compiled import let_compiled_code_call, njit
 
 Terms = Callable[[float], tuple[float, float, float]]
 
@@ -49,10 +48,6 @@ class Loss:
     name: str
     terms: Terms
 
-    def __post_init__(self) -> None:
-        """Let compiled code call the function."""
-        _register(self.terms)
-
     def value(self, margin: Any) -> Array:
         """Return ℓ(m) of each margin."""
         return self.evaluate(margin)[0]
@@ -68,13 +63,12 @@ class Loss:
         return value.reshape(m.shape), weight.reshape(m.shape)
 
 
-_register = cache(register_jitable)  # once for each function: numba would keep all of them
-
-
 @cache
 def _compile(terms: Terms) -> Callable[[Array], tuple[Array, Array]]:
     # The closure holds a plain function, which numba's cache on disk knows again by its module and name; a
     # compiled one has another identity in each process.
+    let_compiled_code_call(terms)
+
     @njit(cache=True, nogil=True)
     def evaluate(margin: Array) -> tuple[Array, Array]:
         value, weight = np.empty_like(margin), np.empty_like(margin)

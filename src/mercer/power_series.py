@@ -8,9 +8,9 @@ inside the radius of convergence.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array
+from mercer.compiled import njit
 
 RADIUS = {  # [OSW02, Table 1], its column R; the first is the series of (13)
     "geometric": 1.0,  # 1 / (1 − ξ)

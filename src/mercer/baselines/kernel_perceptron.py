@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, Self, final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.gaussian_process import kernels as sk_kernels
@@ -12,6 +11,7 @@ from sklearn.utils import Tags, assert_all_finite, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_count
 from mercer.svm.base import check_samples

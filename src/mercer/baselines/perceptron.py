@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array
 from mercer.baselines.stump import TIE
+from mercer.compiled import njit
 
 
 class Hyperplane(NamedTuple):

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 
 TIE = 1e-12
 """Errors as near as this count as equal: the order in which weights are summed must not decide."""

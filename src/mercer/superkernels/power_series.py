@@ -3,13 +3,13 @@
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from numba import njit
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.kernels import Series
 from mercer.kernels.combination import is_rbf, shape_of, squared_distances
 from mercer.kernels.series import check_inside

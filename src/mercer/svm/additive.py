@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.solvers.stump_svm import (
     CodedColumns,
     SVMSolution,

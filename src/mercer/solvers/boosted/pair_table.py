@@ -13,10 +13,10 @@ from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from scipy.linalg.blas import dsymv
 
 from mercer._typing import Array, Index
+from mercer.compiled import let_compiled_code_call, njit
 from mercer.losses import Loss, Terms
 
 LARGE = 1e300  # of a product of numbers up to two: it may be doubled once more without overflow
@@ -179,6 +179,7 @@ def _kinds_of_row(
 @cache
 def _compile_loops(terms: Terms) -> Loops:
     """Return the loops for a loss. The closures hold a plain function, as in `mercer.losses`."""
+    let_compiled_code_call(terms)
 
     @njit(cache=True, nogil=True, fastmath=SUMS_IN_ANY_ORDER)
     def add(K: Array, B: Array, G: Array, start: Index, balance: tuple[float, float]) -> tuple[float, float]:

@@ -18,9 +18,9 @@ All of it is in logarithms: the evidence of a chunklet of many rows is thousands
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 
 
 class BeliefSettings(NamedTuple):

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array
+from mercer.compiled import njit
 
 KINDS = ("full", "tied", "diag")
 

@@ -11,10 +11,10 @@ over all allowed assignments are then sums along the trellis.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 
 HUBS = 3
 """Chunklets of the most neighbours, which choose first. Later, each would be part of the state nearly all the

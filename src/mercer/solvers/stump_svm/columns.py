@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.solvers.stump_svm.products import CodedColumns
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.solvers.stump_svm.preconditioner import prepare_coarse_problem
 from mercer.solvers.stump_svm.proximal import Point, Problem, Proximal, measure_violation, respond, snap
 

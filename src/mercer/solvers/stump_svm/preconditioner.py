@@ -14,11 +14,11 @@ in the few numbers g_d at the bins: a dense matrix that is factored once, at O(m
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.solvers.stump_svm.products import CodedColumns, SortedColumns, look_up, sum_by_code
 
 MOST_UNKNOWNS = 320  # of the coarse problem …

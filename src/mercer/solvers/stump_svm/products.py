@@ -15,11 +15,11 @@ The loops below are all that is compiled: each is a leaf that calls nothing comp
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 
 CACHED = 16_384  # values of a feature up to which the tables of four features fit into the cache
 

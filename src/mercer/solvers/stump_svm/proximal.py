@@ -16,9 +16,9 @@ and the derivative of the dual along a step (Δa, Δb) is :math:`\sum_i \Delta f
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array
+from mercer.compiled import njit
 
 HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
 SUM_TOL = 1e-12  # Σa is zero if it is at most this share of Σ|a|

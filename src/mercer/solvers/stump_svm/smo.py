@@ -17,12 +17,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit
-from numba.core import types
-from numba.extending import intrinsic
 
 from mercer._typing import Array, Flags
+from mercer.compiled import deferred, njit
 from mercer.solvers.stump_svm.products import CodedColumns
 from mercer.solvers.stump_svm.proximal import HUGE, Point, Problem, Proximal, make_feasible, respond
 
@@ -75,6 +72,9 @@ def _stretch(y: Array, coef: Array, value: Array) -> float:
 
 def _make_reduction(name: str) -> Callable[[float, float], float]:
     """Return LLVM's maximum or minimum. It knows how to reduce a whole loop to it, unlike Python's."""
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba.core import types
+    from numba.extending import intrinsic
 
     @intrinsic
     def reduction(context, a, b):  # type: ignore[no-untyped-def]  # numba reads the signature
@@ -90,7 +90,8 @@ def _make_reduction(name: str) -> Callable[[float, float], float]:
     return reduction
 
 
-_larger, _smaller = _make_reduction("llvm.maxnum"), _make_reduction("llvm.minnum")
+_larger = deferred(lambda: _make_reduction("llvm.maxnum"))
+_smaller = deferred(lambda: _make_reduction("llvm.minnum"))
 
 
 @njit(cache=True, nogil=True)

@@ -12,9 +12,9 @@ large and nearly of low rank; there an interior-point method on a factor of K ta
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mercer._typing import Array
+from mercer.compiled import njit
 from mercer.solvers.cholesky import factor_gram
 from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.solvers.stump_svm import Distances, descend

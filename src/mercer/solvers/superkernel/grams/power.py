@@ -10,10 +10,10 @@ memory.
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 from mercer.solvers.superkernel.grams.dense import Grams
 
 
