@@ -1,8 +1,9 @@
-"""Run the benchmarks named on the command line, or all of them."""
+"""Run the benchmarks named on the command line, or all of them but the long ones."""
 
 import ast
 import importlib
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 NAMES = (
@@ -11,33 +12,41 @@ NAMES = (
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     "search",  # among all of them
 )
+LONG = ("tables",)  # hours, and options of their own: `python -m benchmarks tables --help`
 HELP = ("-h", "--help")
 
 
 def main() -> None:
     """Print one line a figure: the ratio, what is wanted, and what lies behind it."""
-    chosen = sys.argv[1:] or NAMES
-    if set(HELP) & set(chosen):
+    chosen = list(takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))
+    options = sys.argv[1 + len(chosen) :]
+    if not chosen and set(HELP) & set(options):
         print(usage())
         return
-    unknown = set(chosen) - set(NAMES)
+    unknown = set(chosen) - {*NAMES, *LONG}
     if unknown:
-        sys.exit(f"No such benchmark: {', '.join(sorted(unknown))}. There are {', '.join(NAMES)}.")
-    for name in chosen:
-        importlib.import_module(f"benchmarks.{name}").main()
+        every = ", ".join(NAMES + LONG)
+        sys.exit(f"No such benchmark: {', '.join(sorted(unknown))}. There are {every}.")
+    if options and not (len(chosen) == 1 and chosen[0] in LONG):
+        sys.exit(f"Options are for one of these alone: {', '.join(LONG)}.")
+    for name in chosen or NAMES:
+        module = importlib.import_module(f"benchmarks.{name}")
+        module.main(options) if name in LONG else module.main()
 
 
 def usage() -> str:
     """Return how to call it, and what there is to run."""
     longest = max(map(len, NAMES))
-    lines = [f"  {name:{longest}}  {first_line(name)}" for name in NAMES]
-    return "\n".join(["usage: python -m benchmarks [name …]    (without names: all of them)", "", *lines])
+    lines = [f"  {name:{longest}}  {first_line(name)}" for name in NAMES + LONG]
+    head = f"usage: python -m benchmarks [name …]    (without names: all but {', '.join(LONG)})"
+    return "\n".join([head, "", *lines])
 
 
 def first_line(name: str) -> str:
     """Return what a benchmark is, by its own words; it is not imported, which would take seconds."""
-    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    here = Path(__file__).parent
+    path = here / name / "__init__.py" if name in LONG else here / f"{name}.py"
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 main()
