@@ -35,7 +35,7 @@ FLOORS = [
     {"persistence", "tables"},
     {"papers", "report"},
     {"commands"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 STRANGERS = [{"kernels", "solvers"}]  # on one floor, and yet neither may know the other
 

@@ -7,14 +7,9 @@ from typing import Annotated
 import joblib
 import typer
 
-from mercer import papers as library
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
 from mercer.commands.learn import names
 from mercer.commands.outputs import check_outputs
-from mercer.papers.harness.experiment import Figure
-from mercer.papers.harness.printer import Printer
-from mercer.papers.harness.reproduce import reproduce
-from mercer.papers.harness.selection import UnknownNameError, choose
 
 EXAMPLES = """For example:
 
@@ -51,6 +46,12 @@ def papers(
 
     Results are stored as they are computed: after Ctrl-C, run the same command again to continue.
     """
+    # here, as the other commands shall not wait for all tables and what they compare with
+    from mercer import papers as library
+    from mercer.papers.harness.printer import Printer
+    from mercer.papers.harness.reproduce import reproduce
+    from mercer.papers.harness.selection import UnknownNameError, choose
+
     if as_json and as_markdown:
         raise WrongRequestError("Choose one of --json and --markdown.")
     if everything and keys:
@@ -61,7 +62,7 @@ def papers(
         chosen = choose(library.CATALOGUE, wanted, data=names(data), methods=names(methods), repeats=repeats)
     except UnknownNameError as error:
         raise WrongRequestError(str(error)) from error
-    is_one_figure = len(chosen) == 1 and isinstance(chosen[0], Figure)
+    is_one_figure = len(chosen) == 1 and isinstance(chosen[0], library.Figure)
     printer = Printer(
         "json" if as_json else "markdown" if as_markdown else "terminal", None if is_one_figure else output
     )
