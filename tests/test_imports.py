@@ -27,12 +27,13 @@ FLOORS = [
         "parameters",
         "files",
     },
+    {"scaling", "tables"},
     {"kernels", "solvers"},
     {"superkernels"},
     {"learners"},
     {"svm", "search"},
     {"baselines"},
-    {"persistence", "tables"},
+    {"persistence"},
     {"papers", "report"},
     {"commands"},
     {"cli", "__main__"},
@@ -121,8 +122,8 @@ def test_the_rule_finds_imports_in_every_spelling(tmp_path, monkeypatch):
         ("cli", "report", True),
         ("report", "cli", False),
         ("commands", "report", True),
-        ("tables", "search", True),
-        ("search", "tables", False),
+        ("tables", "search", False),
+        ("search", "tables", True),
         ("report", "commands", False),
     ],
 )
@@ -163,7 +164,8 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 import mercer.kernels, mercer.superkernels, mercer.datasets, mercer.baselines
-from mercer import *
+for name in set(mercer.__all__) - {"TableEncoder"}:  # which is for tables of pandas
+    getattr(mercer, name)
 assert not Absent.heavy & set(sys.modules)
 """
 

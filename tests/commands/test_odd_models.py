@@ -76,12 +76,13 @@ def test_show_prints_json_that_every_parser_reads(mercer, models):
     def refuse(word):
         raise ValueError(f"{word} is not JSON")
 
-    said = json.loads(mercer("show", models / "out.mercer", "--json").stdout, parse_constant=refuse)
-    assert said["settings"]["table__numbers__missing_values"] is None
-    plain = unpack(models / "out.mercer")[0]
+    plain, schema, arrays = unpack(models / "out.mercer")
+    plain["settings"]["missing_values"] = np.nan  # as SimpleImputer has it
+    repack(Path("nan.mercer"), plain, schema, arrays)
+    said = json.loads(mercer("show", "nan.mercer", "--json").stdout, parse_constant=refuse)
+    assert said["settings"]["missing_values"] is None
     assert said["about"] == plain["about"]
     assert said["versions"] == plain["versions"]
-    assert np.isnan(plain["settings"]["table__numbers__missing_values"])
 
 
 def test_a_model_too_large_to_be_loaded_is_told_and_not_written(mercer, monkeypatch):
@@ -101,7 +102,8 @@ def test_more_classes_than_mercer_learns_are_refused(mercer, as_text):
     y = np.arange(3 * n_classes) % n_classes
     table = pd.DataFrame({"x": np.arange(len(y)) % 17, "y": [f"c{k}" for k in y] if as_text else y})
     table.to_csv("many.csv", index=False)
-    result = mercer("learn", "many.csv", "--target", "y", "--model", "out.mercer")
+    options = () if as_text else ("--classes",)
+    result = mercer("learn", "many.csv", "--target", "y", "--model", "out.mercer", *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert f"has {n_classes} classes" in result.stderr

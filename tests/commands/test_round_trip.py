@@ -417,7 +417,10 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     assert result.exit_code == 0
     assert Path("report.html").read_text() == "a page"
     assert "The report is in report.html." in result.stdout
-    assert given["names"] == ["weight", "days", "colour_brown", "colour_green", "colour_red", "colour_nan"]
+    assert given["names"] == [
+        *("weight", "days"),
+        *(f"colour: {value}" for value in ("brown", "green", "red", "missing")),
+    ]
     assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
     assert list(given["y"]) == list(make_table()["state"])
     assert (given["pairs"], given["unlabelled"]) == (None, None)

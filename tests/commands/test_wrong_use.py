@@ -29,7 +29,7 @@ CASES = {
     "nothing but blank lines": (b"\n\n  \n", LEARN, "empty"),
     "binary data": (b"\x00\x01\x02\xff" * 99, LEARN, "binary"),
     "an Excel file": (b"PK\x03\x04" + bytes(50), LEARN, "save the sheet as CSV"),
-    "a compressed file": (b"\x1f\x8b" + bytes(50), LEARN, "unpack it"),
+    "a compressed file": (b"\x1f\x8b" + bytes(50), LEARN, "compressed and damaged"),
     "a damaged Parquet file": (b"PAR1" + bytes(50), LEARN, "arquet"),
     "text that is not UTF-8": ("x,y\né,1\n".encode("latin-1"), LEARN, "UTF-8"),
     "only a header": ("x,y\n", LEARN, "no rows"),

@@ -3,96 +3,117 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.tables import Columns, TableError, choose_columns, make_encoder, prepare
+from mercer.tables import TableError
+from mercer.tables.columns import choose_kind
+from mercer.tables.kinds import CategoryColumn, DateColumn, NumberColumn, TextColumn
 
 
-def texts(*cells):
-    return np.array([np.nan if cell is None else cell for cell in cells], dtype=object)
+def choose(*cells, **options):
+    column = pd.Series(np.array([np.nan if cell is None else cell for cell in cells], dtype=object))
+    return choose_kind(column, "x", **options)
 
 
-def table_of(**columns):
-    return pd.DataFrame({name: texts(*cells) for name, cells in columns.items()})
+DAYS = pd.date_range("2024-03-01", periods=40, freq="17h")
+WORDS = ("red apple and a pear", "green pear or an apple", "an old red car", "a green car and an apple")
+KINDS = {
+    "numbers": (["1", "2.5", None, "-3e2", "1"], NumberColumn),
+    "numbers with separators": (["1,200", "999", "12,345.5"], NumberColumn),
+    "prices": (["$ 1,200", "$5", "$ 12"], NumberColumn),
+    "shares": (["5 %", "7.5 %", "12 %"], NumberColumn),
+    "numbers and a dash": (["5", "-", "7", "n.a.", "2"], NumberColumn),
+    "days": (list(DAYS.strftime("%d.%m.%Y")), DateColumn),
+    "days in eight digits": (list(DAYS.strftime("%Y%m%d")), DateColumn),
+    "times": (list(DAYS.strftime("%Y-%m-%d %H:%M")), DateColumn),
+    "clock": (list(DAYS.strftime("%H:%M")), DateColumn),
+    "eight digits that are no days": (["20241399", "20240101", "99999999"], NumberColumn),
+    "categories": (["a", "b", "a", "b", "a"], CategoryColumn),
+    "codes, not all numbers": (["1", "2", "A", "1", "2"], CategoryColumn),
+    "codes that begin with zeros": (["007", "7", "007", "12"], CategoryColumn),
+    "one value and gaps": (["x", None, "x", None, "x"], CategoryColumn),
+    "one number and gaps": (["5", None, None, "5", "5"], NumberColumn),
+    "sentences": ([f"{WORDS[k % 4]} number {k}" for k in range(40)], TextColumn),
+}
 
 
-def test_numbers_categories_and_useless_columns_are_told_apart():
-    table = table_of(
-        size=["1", "2.5", None, "-3e2", "1"],
-        kind=["a", "b", "a", "b", "a"],
-        code=["1", "2", "A", "1", "2"],  # a few values that repeat, not all numbers
-        gap=["x", None, "x", None, "x"],  # it tells which cells are empty
-        name=["u", "v", "w", "s", "t"],
-        remark=["hm", None, "so", None, "oh"],
-        count=["3", "4", "5", "6", "7"],
-        one=["5", "5", None, "5", "5"],  # the gap gets the median: 5
-        word=["q", "q", "q", "q", "q"],
-        nothing=[None] * 5,
-        label=["p", "p", "n", "n", "p"],
-    )
-    found = choose_columns(table, leave_out={"label"})
-    assert found.numbers == ["size"]
-    assert found.categories == ["kind", "code", "gap"]
-    assert found.dropped == {
-        "name": "each row has its own text, like a name or an id",
-        "remark": "each row has its own text, like a name or an id",
-        "count": "it counts the rows",
-        "one": "it has a single value",
-        "word": "it has a single value",
-        "nothing": "it is empty",
-    }
+@pytest.mark.parametrize("case", KINDS)
+def test_columns_are_what_a_person_would_say(case):
+    cells, kind = KINDS[case]
+    assert isinstance(choose(*cells).kind, kind)
 
 
-@pytest.mark.parametrize(("n_values", "kept"), [(50, True), (51, False)])
-def test_texts_that_hardly_repeat_are_left_out(n_values, kept):
-    cells = [f"t{k % n_values}" for k in range(n_values + 10)]
-    assert (choose_columns(table_of(x=cells)).categories == ["x"]) is kept
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (list("uvwst"), "each row has its own text, like a name or an id"),
+        (["hm", None, "so", None, "oh"], "each row has its own text, like a name or an id"),
+        ([f"apple {k}" for k in range(30)], "each row has its own text, like a name or an id"),
+        (list("34567"), "it counts the rows"),
+        (["5", "5", None, "5", "5"], "it has a single value"),  # one gap gets the median: 5
+        (["q"] * 5, "it has a single value"),
+        (["2024-01-01"] * 5, "it has a single value"),
+        ([None] * 5, "it is empty"),
+        (["NA", "?", None, "null"], "it is empty"),
+        (["5 kg", "6 g", "7 lb"], "its numbers are written in several ways, such as '5 kg' and '6 g'"),
+    ],
+)
+def test_useless_columns_are_dropped_with_the_reason(cells, reason):
+    kind, why, _ = choose(*cells)
+    assert kind is None
+    assert why.startswith(reason)
+
+
+@pytest.mark.parametrize(("n_repeated", "kept"), [(26, True), (24, False)])
+def test_many_texts_are_kept_if_a_quarter_of_the_rows_has_one_that_repeats(n_repeated, kept):
+    cells = [f"t{k // 2}" for k in range(n_repeated)] + [f"s{k}" for k in range(100 - n_repeated)]
+    assert (choose(*cells).kind is not None) is kept
 
 
 def test_a_category_in_many_rows_is_kept_however_many_there_are():
-    assert choose_columns(table_of(x=[f"t{k % 200}" for k in range(400)])).categories == ["x"]
+    assert isinstance(choose(*(f"t{k % 200}" for k in range(400))).kind, CategoryColumn)
 
 
 @pytest.mark.parametrize(
     ("n_numbers", "n_words", "is_mixed"), [(21, 1, True), (20, 1, False), (40, 41, False), (41, 40, True)]
 )
 def test_numbers_with_words_among_them_are_refused_and_codes_are_not(n_numbers, n_words, is_mixed):
-    table = table_of(x=[str(k / 4) for k in range(n_numbers)] + ["n.a."] * n_words)
+    cells = [str(k / 4) for k in range(n_numbers)] + ["heavy"] * n_words
     if is_mixed:
-        with pytest.raises(TableError, match=rf"'n.a.' in row {n_numbers}"):
-            choose_columns(table)
+        with pytest.raises(TableError, match=rf"mixes numbers with text, such as 'heavy' in row {n_numbers}"):
+            choose(*cells)
     else:
-        choose_columns(table)
+        choose(*cells)
 
 
-def test_numbers_get_medians_and_categories_ones():
-    table = table_of(size=["1", "2", None, "9"], kind=["b", None, "a", "b"])
-    columns = choose_columns(table)
-    rows = prepare(table, columns, "it")
-    found = make_encoder(columns).fit(rows).transform(rows)
-    assert_array_equal(found, [[1, 0, 1, 0], [2, 0, 0, 1], [2, 1, 0, 0], [9, 0, 1, 0]])
+def test_days_with_words_among_them_are_refused():
+    with pytest.raises(TableError, match="mixes dates with text, such as 'soon' in row 40"):
+        choose(*DAYS.strftime("%d.%m.%Y"), "soon")
 
 
-def test_rare_and_unknown_categories_share_a_column():
+def test_numbers_that_are_too_large_are_refused():
+    with pytest.raises(TableError, match="holds inf in row 1"):
+        choose("1", "inf", "2")
+
+
+def test_what_can_be_read_in_two_ways_is_noted():
+    assert "thousands separators" in choose("1,234", "5,678").note
+    assert "decimal marks" in choose("1,234", "5,678", commas_first=True).note
+    assert choose("1,234", "5,67").note == choose("1,234.5", "5,678").note == ""
+    assert "month first" in choose("1/2/2024", "3/4/2024").note
+    assert choose("1/13/2024", "3/4/2024").note == choose("13/1/2024", "3/4/2024").note == ""
+
+
+def test_pandas_categories_stay_categories_even_if_they_are_numbers():
+    kind, _, _ = choose_kind(pd.Series(["1", "2", "3", "2"], dtype="category"), "x")
+    assert kind == CategoryColumn("x", ["1", "2", "3"], has_gaps=False, has_rare=False)
+
+
+def test_of_many_categories_the_rare_ones_share_a_feature():
     cells = [f"often {k % 49}" for k in range(490)] + ["seldom", "rare"]
-    table = table_of(x=cells)
-    columns = choose_columns(table)
-    encoder = make_encoder(columns).fit(prepare(table, columns, "it"))
-    found = encoder.transform(prepare(table_of(x=["often 3", "seldom", "rare", "new", None]), columns, "it"))
+    kind = choose(*cells).kind
+    assert len(kind.values) == 49
+    assert not {"seldom", "rare"} & set(kind.values)
+    found = kind.encode(pd.Series(["often 3", "seldom", "rare", "new", np.nan], dtype=object), "it")
     assert found.shape == (5, 50)
     assert_array_equal(found.sum(axis=1), np.ones(5))
-    assert_array_equal(found[1], found[2])
-    assert_array_equal(found[1], found[3])
+    assert_array_equal(found[1:], np.tile(found[1], (4, 1)))
     assert found[0] @ found[1] == 0
-
-
-def test_new_tables_are_read_as_the_columns_were_in_training():
-    columns = Columns(["size"], ["code"], {})
-    as_csv = prepare(table_of(code=["1", "2"], size=["3", "4.5"]), columns, "it")
-    as_numbers = prepare(pd.DataFrame({"size": [3, 4.5], "code": [1.0, 2.0]}), columns, "it")
-    pd.testing.assert_frame_equal(as_csv, as_numbers)
-    assert list(as_csv.columns) == ["size", "code"]
-
-
-def test_work_that_does_not_fit_into_memory_says_so_before_it_starts(monkeypatch):
-    monkeypatch.setattr("os.sysconf", lambda name: 10)
-    with pytest.raises(MemoryError, match="Take fewer rows"):
-        prepare(table_of(size=["1", "2", "3", "4"]), Columns(["size"], [], {}), "it")

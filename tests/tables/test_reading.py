@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from mercer.tables import TableError, read_table
+from mercer.tables.missing import as_written, is_missing
 
 
 @pytest.fixture
@@ -41,18 +42,27 @@ def test_marks_at_the_start_and_line_ends_do_not_matter(written, encoding, end):
     assert list(table["b"]) == ["ü", "ß"]
 
 
-def test_cells_are_texts_and_the_usual_spellings_of_missing_are_gaps(written):
+def test_cells_are_texts_and_words_stay_as_they_are_written(written):
     table = written("a,b\n007,\nNA,?\nnull,x\n 5 , y\n")
-    assert table["a"].isna().tolist() == [False, True, True, False]
-    assert table["a"][0] == "007"
-    assert table["b"].isna().tolist() == [True, True, False, False]
+    assert list(table["a"]) == ["007", "NA", "null", "5 "]
+    assert table["b"].isna().tolist() == [True, False, False, False]
     assert table["b"][3] == "y"
+    assert is_missing(table["a"]).tolist() == [False, True, True, False]
+    assert is_missing(table["b"]).tolist() == [True, True, False, False]
 
 
-def test_decimal_commas_are_read_where_a_semicolon_separates(written):
-    table = written("a;b\n1,5;x,y\n2;z\n-3,25e2;x,y\n")
-    assert list(table["a"]) == ["1.5", "2", "-3.25e2"]
-    assert list(table["b"]) == ["x,y", "z", "x,y"]
+def test_words_in_quotation_marks_are_not_missing(written):
+    table = written('a,b\n"NA",1\nNA, "none"\n"say ""NA"", ok","null"\n"a,""NA"",b",nan\n')
+    assert is_missing(table["a"]).tolist() == [False, True, False, False]
+    assert is_missing(table["b"]).tolist() == [False, False, False, True]
+    assert list(as_written(table["a"])) == ["NA", "NA", 'say "NA", ok', 'a,"NA",b']
+    assert list(as_written(table["b"])) == ["1", "none", "null", "nan"]
+    assert is_missing(table["b"], among_numbers=True).tolist() == [False, True, True, True]
+
+
+def test_a_semicolon_says_that_commas_are_rather_decimal(written):
+    assert written("a;b\n1,5;x,y\n2;z\n").attrs["commas_first"]
+    assert not written('a,b\n"1,5",x\n2,z\n').attrs["commas_first"]
 
 
 def test_a_column_without_a_name_gets_one(written):
@@ -82,6 +92,7 @@ def test_parquet_is_read_as_the_table_that_it_is(tmp_path):
             "real": [0.5, np.nan, 2.0],
             "truth": [True, False, True],
             "text": ["a", None, "b"],
+            "word": ["NA", None, "b"],
             "kind": pd.Categorical(["u", "v", "u"]),
             "day": pd.to_datetime(["2020-01-01", "2020-01-02", None]),
         }
@@ -94,6 +105,7 @@ def test_parquet_is_read_as_the_table_that_it_is(tmp_path):
     assert list(found["kind"]) == ["u", "v", "u"]
     assert found["text"].isna().tolist() == [False, True, False]
     assert found["day"].isna().tolist() == [False, False, True]
+    assert is_missing(found["word"]).tolist() == [False, True, False]  # what has a type needs no quotes
 
 
 def test_without_pyarrow_a_sentence_says_how_to_read_parquet(tmp_path, monkeypatch):

@@ -6,29 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer
 
-from mercer._typing import Array
+from mercer._typing import Array, Flags
 from mercer.commands.errors import WrongRequestError
 from mercer.pairs import Pairs
-from mercer.tables import (
-    Columns,
-    TableError,
-    choose_columns,
-    find_ids,
-    find_labels,
-    make_encoder,
-    prepare,
-    read_pairs,
-    read_table,
-)
-from mercer.tables.encoding import check_no_others
-from mercer.tables.errors import quote
+from mercer.tables import Columns, TableEncoder, TableError, find_ids, find_labels, read_pairs, read_table
+from mercer.tables.encoder import check_no_others, count_missing
+from mercer.tables.errors import listed, quote
+from mercer.tables.missing import known_texts
+from mercer.tables.numbers import find_format, parse_numbers
 from mercer.tables.reading import check_column
+from mercer.tables.sources import STDIN, spoken
 
 MOST_CLASSES = 100  # each two of them get a decision of their own
 EMBEDDED = "scikit-learn's breast cancer data"
+NEARLY_ALL = 0.95  # of the pairs that agree with a column, if that is the column of classes
 
 
 class Request(NamedTuple):
@@ -40,21 +33,32 @@ class Request(NamedTuple):
     pairs: Path | None = None
     ids: str | None = None
     drop: tuple[str, ...] = ()
+    classes: bool = False  # whether numbers in the target are classes whatever they look like
+    weight: str | None = None
+    group: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Return the columns that are no features, by the options that name them."""
+        named = {"--target": self.target, "--id": self.ids, "--weight": self.weight, "--group": self.group}
+        return {option: column for option, column in named.items() if column is not None}
 
 
 class Task(NamedTuple):
     """What a search is given, and how it came from the table."""
 
-    encoder: ColumnTransformer  # fitted to all rows
+    encoder: TableEncoder  # fitted to all rows
     X: Array  # the rows with classes, or all
     y: NDArray[Any] | None
     pairs: Pairs | None
     unlabelled: Array | None
+    sample_weight: Array | None
+    groups: NDArray[Any] | None
     columns: Columns
     n_missing: int  # cells
+    notes: list[str]  # what was decided where a column can be read in two ways
     source: str
-    target: str | None
-    ids: str | None
+    request: Request
     row_names: list[int] | list[str]  # of X: numbers of rows in the file, from 0, or ids
 
 
@@ -75,8 +79,18 @@ def check_request(request: Request) -> None:
             "Give --target or --pairs, not both: with classes, pairs are not needed (--drop excludes a "
             "column of classes)."
         )
-    elif request.target is not None and request.target == request.ids:
-        raise WrongRequestError("--target and --id name the same column: name two columns.")
+    elif request.pairs is not None and (request.weight is not None or request.group is not None):
+        raise WrongRequestError("--weight and --group are for classes: use them with --target, not --pairs.")
+    options = list(request.named)
+    for k, option in enumerate(options):
+        for other in options[:k]:
+            if request.named[option] == request.named[other]:
+                raise WrongRequestError(f"{other} and {option} name the same column: name two columns.")
+    from_stdin = [path for path in (request.data, request.unlabelled, request.pairs) if str(path) == STDIN]
+    if len(from_stdin) > 1:
+        raise WrongRequestError(
+            "Only one table can come from the standard input (-): name files for the others."
+        )
 
 
 def read_task(request: Request) -> Task:
@@ -84,36 +98,86 @@ def read_task(request: Request) -> Task:
 
     Medians and categories are those of all rows, unlabelled ones included. They do not depend on the classes.
     """
-    table, source, target = _read_data(request)
+    table, source, request = _read_data(request)
+    for option, name in request.named.items():
+        check_column(table, name, option, source)
     ids = None if request.ids is None else find_ids(table, request.ids, source)
-    y, has_class, pairs = None, np.ones(len(table), dtype=bool), None
-    if target is not None:
-        check_column(table, target, "--target", source)
-        y, has_class = find_labels(table[target], target)
-        _check_number_of_classes(y, target)
-    if request.pairs is not None:
-        pairs = read_pairs(request.pairs, len(table), ids)
-    columns = choose_columns(table, {target or "", request.ids or ""})
-    columns.dropped.update(dict.fromkeys(request.drop, "it is listed in --drop"))
-    if not columns.used:
-        raise TableError(f"No column of {source} can be used as a feature: {_reasons(columns)}.")
-    rows = pd.concat([prepare(table, columns, source), *_read_unlabelled(request, columns)])
-    encoder = make_encoder(columns).fit(rows)
-    Z: Array = encoder.transform(rows)
+    y, has_class, notes = None, np.ones(len(table), dtype=bool), list[str]()
+    if request.target is not None:
+        y, has_class, notes = find_labels(table[request.target], request.target, are_classes=request.classes)
+        _check_number_of_classes(y, request.target)
+    pairs = None if request.pairs is None else read_pairs(request.pairs, len(table), ids)
+    features = table.drop(columns=list(request.named.values()))
+    rows = _with_unlabelled(features, request)
+    encoder = _fit_encoder(rows, source)
+    Z = encoder.encode(rows, source)
     is_known = np.append(has_class, np.zeros(len(rows) - len(table), dtype=bool))
+    encoder.dropped_.update(dict.fromkeys(request.drop, "it is listed in --drop"))
     return Task(
         encoder=encoder,
         X=Z[is_known],
         y=y,
         pairs=pairs,
         unlabelled=None if is_known.all() else Z[~is_known],
-        columns=columns,
-        n_missing=int(rows.isna().to_numpy().sum()),
+        sample_weight=_weights(table, request.weight, has_class),
+        groups=_groups(table, request.group, has_class),
+        columns=encoder.by_kind,
+        n_missing=count_missing(encoder, rows),
+        notes=[*notes, *encoder.notes_, *([] if pairs is None else _note_classes(features, encoder, pairs))],
         source=source,
-        target=target,
-        ids=request.ids,
+        request=request,
         row_names=np.flatnonzero(has_class).tolist() if ids is None else ids[has_class].to_list(),
     )
+
+
+def _fit_encoder(rows: pd.DataFrame, source: str) -> TableEncoder:
+    try:
+        return TableEncoder().fit(rows)
+    except TableError as error:
+        raise TableError(str(error).replace("the table", source, 1)) from error
+
+
+def _weights(table: pd.DataFrame, name: str | None, rows: Flags) -> Array | None:
+    """Return the weights of the rows that have a class."""
+    if name is None:
+        return None
+    column = table[name][rows]
+    written = find_format(column)
+    weights = None if written is None else parse_numbers(column, written)
+    if weights is None or not np.all(weights >= 0) or not np.any(weights > 0) or np.isinf(weights).any():
+        raise TableError(f"Column {quote(name)} for --weight should hold a number of 0 or more in each row.")
+    return weights
+
+
+def _groups(table: pd.DataFrame, name: str | None, rows: Flags) -> NDArray[Any] | None:
+    """Return the groups of the rows that have a class, as texts."""
+    if name is None:
+        return None
+    groups = known_texts(table[name].astype(str).where(table[name].notna()).astype(object))[rows]
+    if groups.isna().any():
+        row = groups.index[groups.isna()][0]
+        raise TableError(f"Column {quote(name)} for --group has no group in row {row}: write one there.")
+    if groups.nunique() < 2:
+        raise TableError(f"Column {quote(name)} for --group holds a single group: at least two are needed.")
+    return groups.to_numpy(dtype=str)
+
+
+def _note_classes(table: pd.DataFrame, encoder: TableEncoder, pairs: Pairs) -> list[str]:
+    """Name columns that tell similar pairs from dissimilar ones, as a column of classes does."""
+    found = []
+    for name in encoder.by_kind.used:
+        values = known_texts(table[name].astype(str)).to_numpy(dtype=str)
+        agrees = [
+            np.mean(values[some[:, 0]] == values[some[:, 1]]) if len(some) else np.nan for some in pairs
+        ]
+        if agrees[0] >= NEARLY_ALL and agrees[1] <= 1.0 - NEARLY_ALL:
+            found.append(name)
+    if not found:
+        return []
+    return [
+        f"Used as a feature, though it says which pairs are similar, as classes do: {listed(found)}; --drop "
+        "excludes it."
+    ]
 
 
 def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
@@ -125,31 +189,27 @@ def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
         )
 
 
-def _read_data(request: Request) -> tuple[pd.DataFrame, str, str | None]:
-    """Return the table without what is to be dropped, where it comes from, and its column of classes."""
+def _read_data(request: Request) -> tuple[pd.DataFrame, str, Request]:
+    """Return the table without what is to be dropped, where it comes from, and which columns are named."""
     if request.data is None:
         embedded = load_breast_cancer(as_frame=True)
         table = embedded.data.assign(diagnosis=embedded.target_names[embedded.target].astype(object))
-        return table, EMBEDDED, "diagnosis"
+        return table, EMBEDDED, request._replace(target="diagnosis")
     table = read_table(request.data)
     for name in request.drop:
-        check_column(table, name, "--drop", request.data)
-    return table.drop(columns=list(request.drop)), str(request.data), request.target
+        check_column(table, name, "--drop", spoken(request.data))
+    return table.drop(columns=list(request.drop)), spoken(request.data), request
 
 
-def _read_unlabelled(request: Request, columns: Columns) -> list[pd.DataFrame]:
-    """Return the rows of the second file, which has the columns of the first, classes or not."""
+def _with_unlabelled(table: pd.DataFrame, request: Request) -> pd.DataFrame:
+    """Return all rows: those of the second file have the columns of the first, with classes or without."""
     if request.unlabelled is None:
-        return []
-    table = read_table(request.unlabelled)
-    others = {request.target or "", request.ids or ""}
-    check_no_others(table, columns, others, request.unlabelled)
-    return [prepare(table, columns, request.unlabelled)]
-
-
-def _reasons(columns: Columns) -> str:
-    if not columns.dropped:
-        return "it has no columns besides those named by options; add some"
-    name, reason = next(iter(columns.dropped.items()))
-    in_all = f" ({len(columns.dropped)} columns were dropped in all)" if len(columns.dropped) > 1 else ""
-    return f"{quote(name)} was dropped because {reason}{in_all}; add numeric or categorical columns"
+        return table
+    more, source = read_table(request.unlabelled), spoken(request.unlabelled)
+    known = Columns(list(map(str, table.columns)), [], [], [], {})
+    check_no_others(more, known, {*request.named.values(), *request.drop}, source)
+    used = TableEncoder().fit(table)
+    used.encode(more, source)  # which says what is wrong with the second file alone
+    rows = pd.concat([table, more.reindex(columns=table.columns)], ignore_index=True)
+    rows.attrs = dict(table.attrs)
+    return rows

@@ -47,10 +47,20 @@ def learn(
         Path | None,
         typer.Argument(
             metavar="[DATA]",
-            help="CSV, TSV or Parquet file. If omitted, scikit-learn's breast cancer data is used.",
+            help="CSV, TSV, Parquet or Arrow file, perhaps compressed; - is the standard input. If omitted, "
+            "scikit-learn's breast cancer data is used.",
         ),
     ] = None,
     target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of classes.")] = None,
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The numbers in --target are classes, not a quantity.")
+    ] = False,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of weights: how much a row counts.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of groups; no fold splits a group.")
+    ] = None,
     unlabelled: Annotated[
         Path | None, typer.Option(metavar="FILE", help="More rows with the same columns, without classes.")
     ] = None,
@@ -76,11 +86,12 @@ def learn(
 ) -> None:
     """Find the kernel that a table needs, and say how good it is.
 
-    Numeric columns are used as they are, categories are one-hot encoded, missing values imputed; the saved
-    model does the same to new tables. Rows without a class are used as unlabelled samples. The error that is
-    printed is corrected for selection bias: it includes the choice of the kernel.
+    Numeric columns are used as they are, categories are one-hot encoded, dates and free text become a few
+    numbers, missing values are imputed; the saved model does the same to new tables. Rows without a class are
+    used as unlabelled samples. The error that is printed is corrected for selection bias: it includes the
+    choice of the kernel.
     """
-    request = Request(data, target, unlabelled, pairs, ids, names(drop))
+    request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
     options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed)
     check_request(request)
     check_options(options, from_pairs=pairs is not None)

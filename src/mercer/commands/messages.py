@@ -26,6 +26,7 @@ from mercer.search.words import (
 )
 from mercer.tables.errors import MOST_NAMES
 
+KINDS = {"numbers": "numeric", "dates": "date", "categories": "categorical", "texts": "text"}
 WIDTH = 110  # of what is printed into a file or a pipe
 
 
@@ -41,10 +42,10 @@ def say(*parts: Any, file: TextIO | None = None) -> None:
 def data_sentences(about: Mapping[str, Any]) -> list[str]:
     """Say what the data are, and what was done to them."""
     columns = about["columns"]
-    numbers, categories, dropped = columns["numbers"], columns["categories"], columns["dropped"]
-    kinds = [count(len(numbers), "numeric column")] if numbers else []
-    kinds += [count(len(categories), "categorical column")] if categories else []
-    said = [f"{about['data']}: {count(about['rows'], 'row')}{_classes(about)}, {' and '.join(kinds)}."]
+    categories, dropped = columns["categories"], columns["dropped"]
+    kinds = [count(len(columns[kind]), f"{word} column") for kind, word in KINDS.items() if columns[kind]]
+    listed_kinds = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
+    said = [f"{about['data']}: {count(about['rows'], 'row')}{_classes(about)}, {listed_kinds}."]
     if about["unlabelled_rows"]:
         said.append(f"{count(about['unlabelled_rows'], 'more row')} without a class (unlabelled).")
     if categories:
@@ -54,6 +55,13 @@ def data_sentences(about: Mapping[str, Any]) -> list[str]:
             f"{count(about['missing_cells'], 'missing value')}: imputed by the median of a numeric column, a "
             "category of their own in others."
         )
+    if columns["texts"]:
+        said.append(f"Text as TF-IDF components: {_some(columns['texts'])}.")
+    if about["weight"] is not None:
+        said.append(f"Rows are weighted by {about['weight']!r}.")
+    if about["group"] is not None:
+        said.append(f"No fold splits a group of {about['group']!r}.")
+    said += about["notes"]
     said += [f"Dropped column {name!r}: {reason}." for name, reason in list(dropped.items())[:MOST_NAMES]]
     if len(dropped) > MOST_NAMES:
         said.append(f"Dropped {len(dropped) - MOST_NAMES} more columns (--json lists them).")

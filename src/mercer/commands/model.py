@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
+from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.search_run import MADE_BY
 from mercer.persistence import Description, ModelFileError, describe, load
-from mercer.tables import Columns, prepare, read_table
-from mercer.tables.encoding import check_no_others, columns_of
+from mercer.tables import Columns, TableEncoder, read_table
+from mercer.tables.encoder import check_no_others
+from mercer.tables.sources import spoken
+
+ROLES = ("target", "id", "weight", "group")
 
 
 class Model(NamedTuple):
@@ -24,9 +27,14 @@ class Model(NamedTuple):
     columns: Columns
 
     @property
+    def of_features(self) -> Pipeline:
+        """Return what comes after the encoder of tables."""
+        return self.pipeline[1:]
+
+    @property
     def names(self) -> set[str]:
-        """Return the columns that the model does not use and yet knows: classes and ids."""
-        return {str(self.about[role]) for role in ("target", "id") if self.about.get(role)}
+        """Return the columns that the model does not use and yet knows: classes, ids, weights and groups."""
+        return {str(self.about[role]) for role in ROLES if self.about.get(role)}
 
 
 def describe_file(path: Path) -> Description:
@@ -43,16 +51,16 @@ def load_model(path: Path) -> Model:
     with _saying_what_it_is(path):
         pipeline = load(path)
     is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
-    if not is_ours or not pipeline.steps or not isinstance(pipeline[0], ColumnTransformer):
+    if not is_ours or not pipeline.steps or not isinstance(pipeline[0], TableEncoder):
         raise WrongRequestError(
             f"{path} is not from `mercer learn` and does not take tables: use it in Python with mercer.load."
         )
     with blaming_the_notes(path):
-        names = [about.get("target"), about.get("id")]
+        names = [about.get(role) for role in ROLES]
         if not all(name is None or isinstance(name, str) for name in names):
             raise TypeError("the name of a column is not a string")
         dropped = dict(about["columns"]["dropped"])
-        return Model(pipeline, about, columns_of(pipeline[0])._replace(dropped=dropped))
+        return Model(pipeline, about, pipeline[0].by_kind._replace(dropped=dropped))
 
 
 @contextmanager
@@ -85,8 +93,9 @@ def id_heading(name: str, others: Iterable[str]) -> str:
     return "id" if any(name == other or name.startswith(f"{other} ") for other in others) else name
 
 
-def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a table as it is, and as the model takes it: columns by their names, in any order."""
-    table = read_table(path)
-    check_no_others(table, model.columns, model.names, path)
-    return table, prepare(table, model.columns, path)
+def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, Array]:
+    """Return a table as it is, and as features: columns by their names, in any order."""
+    table, source = read_table(path), spoken(path)
+    check_no_others(table, model.columns, model.names, source)
+    encoder: TableEncoder = model.pipeline[0]
+    return table, encoder.encode(table, source)

@@ -1,5 +1,6 @@
 """The command ``mercer predict``: classes and decision values of new rows."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,11 +9,13 @@ import numpy as np
 import pandas as pd
 import typer
 
+from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.outputs import check_outputs
 from mercer.commands.search_run import as_json as to_json
 from mercer.files import replace_file
+from mercer.tables.missing import WORDS, as_written
 
 ROLES = ("row", "prediction", "decision")  # what the other columns are called
 EXAMPLES = """For example:
@@ -20,18 +23,26 @@ EXAMPLES = """For example:
 \b
   mercer predict out.mercer new.csv                       prints CSV
   mercer predict out.mercer new.csv -o predictions.csv
-  mercer predict out.mercer new.csv --json
+  mercer predict out.mercer new.csv --keep-columns --json
+  zcat new.csv.gz | mercer predict out.mercer -
 """
 
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of `mercer learn --model`.")],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table with the columns that the model was trained on.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Table with the columns that the model was trained on; - is the standard input.",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of printing.")
     ] = None,
+    keep_columns: Annotated[
+        bool, typer.Option("--keep-columns", help="Print the columns of DATA too, as they are.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
     """Predict the classes of new rows, with decision values.
@@ -44,8 +55,8 @@ def predict(
     if not hasattr(loaded.pipeline, "predict"):
         raise WrongRequestError(f"{model} was learned from pairs and has no classes: use `mercer similar`.")
     table, rows = read_rows(loaded, data)
-    found = predictions(loaded, table, rows)
-    text = _as_json(loaded, found) if as_json else found.to_csv(index=False, lineterminator="\n")
+    found = predictions(loaded, table, rows, keep_columns=keep_columns)
+    text = _as_json(loaded, found) if as_json else _as_csv(found)
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -53,19 +64,38 @@ def predict(
         typer.echo(f"{len(found)} predictions were written to {output}.", err=True)
 
 
-def predictions(model: Model, table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each row: its number, its id if there is one, its class and the decision values."""
+def predictions(
+    model: Model, table: pd.DataFrame, rows: Array, *, keep_columns: bool = False
+) -> pd.DataFrame:
+    """Return a line for each row: its number, its id or all columns, its class, the decision values."""
     found = pd.DataFrame({"row": np.arange(len(rows))})
-    name = str(model.about.get("id"))
-    if name in table.columns:
-        found[id_heading(name, ROLES)] = table[name].to_numpy()
-    found["prediction"] = model.pipeline.predict(rows)
-    values = np.asarray(model.pipeline.decision_function(rows), dtype=float)
+    kept = (
+        table.columns if keep_columns else [name for name in table.columns if name == model.about.get("id")]
+    )
+    for name in kept:
+        found[_heading(name, is_id=not keep_columns)] = as_written(table[name]).to_numpy()
+    found["prediction"] = model.of_features.predict(rows)
+    values = np.asarray(model.of_features.decision_function(rows), dtype=float)
     if values.ndim == 1:
         found["decision"] = values
         return found
     each = pd.DataFrame(values, columns=[f"decision {label}" for label in model.pipeline.classes_])
     return pd.concat([found, each], axis=1)
+
+
+def _heading(name: str, *, is_id: bool) -> str:
+    """Return what a column of the table is called: its own name, if no other column has that."""
+    if is_id:
+        return id_heading(name, ROLES)
+    return f"{name} (table)" if id_heading(name, ROLES) != name else name
+
+
+def _as_csv(found: pd.DataFrame) -> str:
+    """Return CSV; a class or a cell such as NA is in quotation marks, for it is not a missing value."""
+    texts = found.select_dtypes(exclude="number")
+    is_word = any(texts[name].astype(str).str.lower().isin(WORDS).any() for name in texts)
+    quoting = csv.QUOTE_NONNUMERIC if is_word else csv.QUOTE_MINIMAL
+    return str(found.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def _as_json(model: Model, found: pd.DataFrame) -> str:

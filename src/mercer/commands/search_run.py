@@ -98,8 +98,10 @@ def facts(task: Task) -> dict[str, Any]:
     return {
         "made_by": MADE_BY,
         "data": task.source,
-        "target": task.target,
-        "id": task.ids,
+        "target": task.request.target,
+        "id": task.request.ids,
+        "weight": task.request.weight,
+        "group": task.request.group,
         "rows": len(task.X),
         "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
         "classes": None if task.y is None else _count(task.y),
@@ -107,6 +109,7 @@ def facts(task: Task) -> dict[str, Any]:
         "columns": task.columns._asdict(),
         "features": task.X.shape[1],
         "missing_cells": task.n_missing,
+        "notes": task.notes,
     }
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from mercer._typing import Array
 from mercer.commands.distances import distances
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
@@ -17,6 +18,7 @@ from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.search_run import as_json as to_json
 from mercer.tables import TableError, find_ids
 from mercer.tables.errors import listed, quote
+from mercer.tables.missing import as_written
 from mercer.tables.pair_file import find_row
 
 ROLES = ("row", "distance", "class")  # what the other columns are called
@@ -65,14 +67,14 @@ def similar(
         say(_as_table(found))
 
 
-def neighbours(model: Model, table: pd.DataFrame, rows: pd.DataFrame, start: int, top: int) -> pd.DataFrame:
+def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: int) -> pd.DataFrame:
     """Return the nearest rows but the start itself: distances, and classes if the table has them."""
-    apart = distances(model.pipeline, rows, start)
+    apart = distances(model.of_features, rows, start)
     nearest = [row for row in np.argsort(apart, kind="stable") if row != start][:top]
     found = pd.DataFrame({"row": np.array(nearest, dtype=int), "distance": apart[nearest]})
     target = model.about.get("target")
     if target in table.columns:
-        found["class"] = table[target].iloc[nearest].to_numpy()
+        found["class"] = as_written(table[target]).iloc[nearest].to_numpy()
     return found
 
 

@@ -19,8 +19,8 @@ Name = tuple[str, str]  # module and name
 
 # Classes by the module that exports them
 PUBLIC = {
-    "mercer": "BoostedKernel IdealizedKernel KernelBoost KernelSVC KernelSearchCV Pairs "
-    "PerceptronSVC PerceptronSVCCV StumpSVC StumpSVCCV Superkernel",
+    "mercer": "BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC KernelSearchCV Pairs "
+    "PerceptronSVC PerceptronSVCCV StumpSVC StumpSVCCV Superkernel TableEncoder",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
@@ -48,12 +48,17 @@ PUBLIC = {
 # Classes that are not public, by stable names; where they are may change, the names may not
 PARTS = {
     "mercer.parts.AdditiveFunction": "mercer.svm.additive.AdditiveFunction",
+    "mercer.parts.CategoryColumn": "mercer.tables.kinds.CategoryColumn",
+    "mercer.parts.DateColumn": "mercer.tables.kinds.DateColumn",
     "mercer.parts.DecisionStump": "mercer.baselines.stump.DecisionStump",
     "mercer.parts.DistanceFunction": "mercer.svm.perceptron.DistanceFunction",
     "mercer.parts.Hyperplane": "mercer.baselines.perceptron.Hyperplane",
+    "mercer.parts.NumberColumn": "mercer.tables.kinds.NumberColumn",
+    "mercer.parts.NumberFormat": "mercer.tables.numbers.NumberFormat",
     "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
     "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
     "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
+    "mercer.parts.TextColumn": "mercer.tables.kinds.TextColumn",
     "mercer.parts.Units": "mercer.svm.additive.Units",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }

@@ -65,6 +65,10 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("feature", kind=INDEX, least=0),
         Field("sign", kind=INDEX, least=-1, most=1),
     ),
+    "mercer.parts.NumberColumn": (Field("median"),),
+    "mercer.parts.DateColumn": (Field("first"), Field("medians", "p")),
+    "mercer.parts.TextColumn": (Field("idf", "t"), Field("components", "c t", may_be_empty=False)),
+    "mercer.ClippedScaler": tuple(Field(name, "D") for name in ("low_", "high_", "mean_", "scale_")),
     "mercer.kernels.Stump": (Field("delta"),),
     "mercer.kernels.Perceptron": (Field("delta"),),
     "mercer.kernels.StumpEnsemble": (

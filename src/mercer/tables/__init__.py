@@ -1,7 +1,6 @@
-"""Tables from files: columns encoded as numbers, and the classes and pairs in them."""
+"""Tables as numbers: files and DataFrames, and the classes and pairs in them."""
 
-from mercer.tables.columns import Columns, choose_columns
-from mercer.tables.encoding import make_encoder, prepare
+from mercer.tables.encoder import Columns, TableEncoder
 from mercer.tables.errors import TableError
 from mercer.tables.labels import ClassColumn, find_labels
 from mercer.tables.pair_file import find_ids, read_pairs
@@ -10,12 +9,10 @@ from mercer.tables.reading import read_table
 __all__ = [
     "ClassColumn",
     "Columns",
+    "TableEncoder",
     "TableError",
-    "choose_columns",
     "find_ids",
     "find_labels",
-    "make_encoder",
-    "prepare",
     "read_pairs",
     "read_table",
 ]

@@ -1,4 +1,4 @@
-"""The classes in the column of a table, and what makes a column one of classes."""
+"""The classes in the column of a table, as they are written, and what makes a column one of classes."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mercer._typing import Flags
-from mercer.tables.columns import as_numbers
+from mercer._typing import Array, Flags
 from mercer.tables.errors import TableError, listed, quote
+from mercer.tables.missing import as_written, is_word
+from mercer.tables.numbers import find_format, parse_numbers
 
 FEWEST_ROWS = 2  # of a class: one to learn from, one to test on
-MANY_CLASSES = 20
+MANY_CLASSES = 10  # of whole numbers: more are rather a quantity
+WHOLE = r"-?[1-9]\d{0,14}|0"  # as Python writes it; 007 is not 7
 
 
 class ClassColumn(NamedTuple):
@@ -19,41 +21,100 @@ class ClassColumn(NamedTuple):
 
     y: NDArray[Any]  # texts, or whole numbers
     known: Flags  # for each row of the table
+    notes: list[str]  # what was decided where the column can be read in two ways
 
 
-def find_labels(column: pd.Series, name: str) -> ClassColumn:
+def find_labels(column: pd.Series, name: str, *, are_classes: bool = False) -> ClassColumn:
     """Return the classes in a column, or raise TableError if it holds none.
+
+    Labels are texts as they are written ("007" and "7" are two), or whole numbers if all are. Empty cells are
+    rows without a class. Words such as NA are too, unless they are in quotation marks, or no cell is empty.
 
     Parameters
     ----------
     column : Series
-        Texts or numbers; empty cells are rows without a class.
+        As `read_table` gives it.
     name : str
         The name of the column, for error messages.
+    are_classes : bool
+        Whether numbers are classes even if they look like a quantity.
     """
-    known = column.notna().to_numpy()
+    known, notes = _known(column, name)
     if not known.any():
         raise TableError(f"Column {quote(name)} is empty: it should hold the classes of the rows.")
-    numbers = as_numbers(column[known])
-    if numbers is None:
-        y: NDArray[Any] = column[known].str.strip().to_numpy(dtype=str)
-    elif np.any(numbers != np.round(numbers)) or np.any(np.abs(numbers) > 2**53):
-        raise _quantity(name)
+    cells = as_written(column)[known]
+    if not are_classes:
+        _check_not_a_quantity(cells, name)
+    y = _labels(cells)
+    _check_classes(y, name)
+    return ClassColumn(y, known, [*notes, *_notes(y, name)])
+
+
+def _known(column: pd.Series, name: str) -> tuple[Flags, list[str]]:
+    """Return which rows have a class, and what words for missing values are taken for."""
+    filled: Flags = column.notna().to_numpy()
+    words = is_word(column)
+    marks = words & (column.astype(str).str.strip() == "?").to_numpy()  # which is never a class
+    words = words & ~marks
+    if not words.any():
+        return filled & ~marks, []
+    shown, n_rows = listed(column[words].str.strip().unique()), int(words.sum())
+    if (filled & ~marks).all():
+        return filled, [
+            f"{shown} in column {quote(name)} is a class, of {n_rows} rows, because no cell is empty: if it "
+            "means that the class is unknown, empty these cells."
+        ]
+    return filled & ~marks & ~words, [
+        f"{shown} in column {quote(name)} is taken for an empty cell, in {n_rows} rows: if it is a class, "
+        "put it in quotation marks."
+    ]
+
+
+def _labels(cells: pd.Series) -> NDArray[Any]:
+    if pd.api.types.is_numeric_dtype(cells):
+        values = cells.to_numpy(dtype=np.float64)
+        if np.all(values == np.round(values)) and np.all(np.abs(values) < 2**53):
+            return values.astype(np.int64)
+        return np.array([f"{value:.17g}" for value in values], dtype=str)
+    texts = cells.astype(str).str.strip()
+    if texts.str.fullmatch(WHOLE).all():
+        return texts.astype(np.int64).to_numpy()
+    return texts.to_numpy(dtype=str)
+
+
+def _check_not_a_quantity(cells: pd.Series, name: str) -> None:
+    """Ask what numbers are that are no few whole ones. Codes that begin with a zero are classes."""
+    written = find_format(cells)
+    if written is None or _begin_with_zero(cells):
+        return
+    values = parse_numbers(cells, written)
+    assert values is not None  # they are so written
+    distinct: Array = np.unique(values)
+    if np.any(distinct != np.round(distinct)):
+        what = f"numbers such as {distinct[distinct != np.round(distinct)][0]:g}"
+    elif len(distinct) > MANY_CLASSES:
+        what = f"{len(distinct)} different whole numbers from {distinct[0]:g} to {distinct[-1]:g}"
     else:
-        y = numbers.astype(np.int64)
-    _check_classes(y, name, is_text=numbers is None)
-    return ClassColumn(y, known)
+        return
+    raise TableError(
+        f"Column {quote(name)} holds {what}, like a quantity: if they are classes, add --classes; if not, "
+        "cut them into ranges such as low and high, or name another column."
+    )
 
 
-def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
+def _begin_with_zero(cells: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(cells) and bool(
+        cells.astype(str).str.fullmatch(r"\s*0\d+\s*").any()
+    )
+
+
+def _check_classes(y: NDArray[Any], name: str) -> None:
     classes, counts = np.unique(y, return_counts=True)
     rare = classes[counts < FEWEST_ROWS]
     if len(classes) == 1:
         raise TableError(
             f"Column {quote(name)} holds only one class, {quote(classes[0])}: at least two are needed."
         )
-    if not is_text and len(rare) and len(classes) > MANY_CLASSES:
-        raise _quantity(name)
     if len(rare) > len(classes) / 2:
         raise TableError(
             f"Column {quote(name)} holds {len(classes)} classes in {len(y)} rows: name a column in which "
@@ -66,8 +127,27 @@ def _check_classes(y: NDArray[Any], name: str, *, is_text: bool) -> None:
         )
 
 
-def _quantity(name: str) -> TableError:
-    return TableError(
-        f"Column {quote(name)} holds a quantity, not classes, and mercer learn is for classes: cut it into "
-        "ranges such as low and high first, or name another column."
-    )
+def _notes(y: NDArray[Any], name: str) -> list[str]:
+    classes = np.unique(y)
+    if y.dtype.kind == "i":
+        if len(classes) < 3:
+            return []
+        return [
+            f"The numbers {classes[0]} to {classes[-1]} in column {quote(name)} are classes, in no order."
+        ]
+    alike: dict[object, list[str]] = {}
+    for label in map(str, classes):
+        alike.setdefault(_meaning(label), []).append(label)
+    return [
+        f"The classes {listed(same)} in column {quote(name)} are two: write them alike if they are one."
+        for same in alike.values()
+        if len(same) > 1
+    ]
+
+
+def _meaning(label: str) -> object:
+    """Return what labels have in common that a person may have written differently."""
+    try:
+        return float(label)
+    except ValueError:
+        return " ".join(label.casefold().split())

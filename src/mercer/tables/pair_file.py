@@ -8,8 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mercer.pairs import Pairs
-from mercer.tables.columns import as_numbers
 from mercer.tables.errors import TableError, listed, quote
+from mercer.tables.missing import QUOTED
+from mercer.tables.numbers import parse_numbers
 from mercer.tables.reading import check_column, read_table
 
 ANSWERS = {"1": True, "0": False, "similar": True, "dissimilar": False}
@@ -71,7 +72,7 @@ def find_row(text: str, n_rows: int, ids: "pd.Series | None") -> int:
 
 
 def _id_text(value: Any) -> str:
-    return f"{value:.17g}" if isinstance(value, float) else str(value).strip()
+    return f"{value:.17g}" if isinstance(value, float) else str(value).removeprefix(QUOTED).strip()
 
 
 def _row_numbers(column: pd.Series, path: object, n_rows: int, ids: "pd.Series | None") -> NDArray[np.intp]:
@@ -82,7 +83,7 @@ def _row_numbers(column: pd.Series, path: object, n_rows: int, ids: "pd.Series |
         found = places.reindex(column.map(_id_text)).to_numpy(dtype=float)
         _refuse_first(np.isnan(found), column, path, "no row has that id")
         return found.astype(np.intp)
-    numbers = as_numbers(column)
+    numbers = parse_numbers(column)
     if numbers is None:
         raise TableError(
             f"{path} holds {quote(column.iloc[0])} where a row number should be: number the rows from 0, or "

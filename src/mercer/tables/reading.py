@@ -1,22 +1,23 @@
-"""Read a table: CSV or other delimited text, or Parquet, recognised by the content of the file."""
+"""Read a table: CSV or other delimited text, Parquet or Arrow, recognised by the content of the file."""
 
 import os
-import stat
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mercer.tables.delimited import read_delimited
 from mercer.tables.errors import TableError, listed, quote
+from mercer.tables.missing import QUOTED, is_word
+from mercer.tables.sources import read_bytes, spoken
 
-PARQUET = b"PAR1"
+ARROW_FORMATS = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"FEA1": "Feather", b"\xff\xff\xff\xff": "Arrow"}
 OTHERS = {  # other file types, by their first bytes
     b"PK\x03\x04": "an Excel or ZIP file: save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save the sheet as CSV",
-    b"\x1f\x8b": "compressed: unpack it",
     b"%PDF": "a PDF: save the table as CSV",
 }
 MOST_COLUMNS = 10_000
@@ -26,13 +27,14 @@ MOST_NAME_CHARACTERS = 500_000  # of all column names together; model files keep
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Return a table whose columns are texts, or numbers where the file stores numbers.
 
-    Empty cells and the usual spellings of "missing" (NA, null, ?, …) are NaN.
+    Empty cells are NaN. Words such as NA are left as they are, see `mercer.tables.missing`.
 
     Parameters
     ----------
     path : str or path-like
         CSV, TSV or another delimited text in UTF-8 (or UTF-16 with its mark) whose first line names the
-        columns; or Parquet, if pyarrow is installed.
+        columns; or Parquet, Feather or Arrow, if pyarrow is installed. ``-`` is the standard input. It may be
+        compressed (gzip, bzip2, xz, zstd).
 
     Raises
     ------
@@ -40,76 +42,94 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         If it is not such a file; the message says what to do.
     """
     path = Path(path)
-    head = _first_bytes(path)
+    content, source = read_bytes(path), spoken(path)
+    if not content.strip():
+        raise TableError(f"{source} is empty: it should have a line of column names and a line for each row.")
     for start, advice in OTHERS.items():
-        if head.startswith(start):
-            raise TableError(f"{path} is {advice} first.")
-    table = _read_parquet(path) if head.startswith(PARQUET) else read_delimited(path, head, _check_names)
+        if content.startswith(start):
+            raise TableError(f"{source} is {advice} first.")
+    form = next((name for start, name in ARROW_FORMATS.items() if content.startswith(start)), None)
+    table = (
+        read_delimited(content, source, check_names) if form is None else _read_arrow(content, form, source)
+    )
     if table.empty:
-        raise TableError(f"{path} has column names but no rows: add some.")
+        raise TableError(f"{source} has column names but no rows: add some.")
     return table
 
 
-def _first_bytes(path: Path) -> bytes:
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise TableError(f"{path} is a folder: name a file in it.")
-        if not stat.S_ISREG(mode):
-            raise TableError(f"{path} is not a file: save the table as one first.")
-        with path.open("rb") as file:
-            head = file.read(2**16)
-    except FileNotFoundError as error:
-        raise TableError(f"There is no file {path}: check the path.") from error
-    except OSError as error:
-        raise TableError(f"{path} cannot be read ({error.strerror}): check the path.") from error
-    if not head.strip():
-        raise TableError(f"{path} is empty: it should have a line of column names and a line for each row.")
-    return head
-
-
-def _check_names(names: list[str], path: Path) -> None:
+def check_names(names: list[str], source: object) -> None:
     """Reject a header with duplicate names, or with too many columns."""
     if len(names) > MOST_COLUMNS or sum(map(len, names)) > MOST_NAME_CHARACTERS:
         raise TableError(
-            f"{path} has {len(names)} columns; at most {MOST_COLUMNS} are supported, with names of at most "
+            f"{source} has {len(names)} columns; at most {MOST_COLUMNS} are supported, with names of at most "
             f"{MOST_NAME_CHARACTERS} characters in all: drop some, or reduce them (by PCA, for instance)."
         )
-    twice = [name for name, count in pd.Series(names).value_counts().items() if count > 1]
+    twice = [name for name, count in pd.Series(names, dtype=object).value_counts().items() if count > 1]
     if twice:
-        raise TableError(f"{path} has several columns of the same name ({listed(twice)}): rename them.")
+        raise TableError(f"{source} has several columns of the same name ({listed(twice)}): rename them.")
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_arrow(content: bytes, form: str, source: str) -> pd.DataFrame:
     if find_spec("pyarrow") is None:
-        raise TableError(f"To read {path}, a Parquet file, install pyarrow: pip install 'mercer[parquet]'.")
-    from pyarrow import parquet
-
+        raise TableError(f"To read {source}, a {form} file, install pyarrow: pip install 'mercer[parquet]'.")
     try:
-        _check_names(parquet.read_schema(path).names, path)
-        table = parquet.read_table(path).to_pandas()
+        stored = _open_arrow(content, form)
+        check_names(stored.schema.names, source)
+        table = stored.to_pandas()
     except TableError:
         raise
     except Exception as error:  # of many kinds, all of pyarrow's C++
-        raise TableError(f"{path} is a damaged Parquet file: write it again.") from error
+        raise TableError(f"{source} is a damaged {form} file: write it again.") from error
     table = table.reset_index(drop=True)
-    return pd.DataFrame({str(name): _plain(column) for name, column in table.items()})
+    return pd.DataFrame({str(name): _typed_column(column) for name, column in table.items()})
 
 
-def _plain(column: pd.Series) -> pd.Series:
-    """Return a column as 64-bit floats, or as texts."""
-    is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if is_number and not pd.api.types.is_complex_dtype(column):
+def _open_arrow(content: bytes, form: str) -> Any:
+    import pyarrow
+    from pyarrow import feather, ipc, parquet
+
+    file = pyarrow.BufferReader(content)
+    if form == "Parquet":
+        return parquet.read_table(file)
+    if form == "Feather" or content.startswith(b"ARROW1"):
+        return feather.read_table(file)
+    return ipc.open_stream(file).read_all()
+
+
+def _typed_column(column: pd.Series) -> pd.Series:
+    """Return a column of a file that knows types: there, a missing value is none, and NA is a text."""
+    plain = plain_column(column)
+    if pd.api.types.is_numeric_dtype(plain) or isinstance(plain.dtype, pd.CategoricalDtype):
+        return plain
+    return plain.where(~is_word(plain), QUOTED + plain.astype(str)).astype(object)
+
+
+def plain_column(column: pd.Series) -> pd.Series:
+    """Return a column as 64-bit floats, as texts, or as categories that are texts."""
+    types = pd.api.types
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return plain_column(column.astype(object).map(str, na_action="ignore")).astype("category")
+    if types.is_timedelta64_dtype(column):
+        return column.dt.total_seconds()
+    if types.is_datetime64_any_dtype(column):
+        texts = column.map(lambda day: day.isoformat(), na_action="ignore")
+        return texts.astype(object).where(column.notna(), np.nan)
+    if types.is_numeric_dtype(column) and not (types.is_bool_dtype(column) or types.is_complex_dtype(column)):
         return column.astype("float64")
+    if types.is_object_dtype(column) and not types.is_bool_dtype(column):
+        numbers = column[column.notna()]
+        if len(numbers) and numbers.map(lambda cell: isinstance(cell, int | float | np.number)).all():
+            return column.astype("float64")
     return column.astype(object).map(str, na_action="ignore").where(column.notna(), np.nan).astype(object)
 
 
 def check_column(table: pd.DataFrame, name: str, role: str, path: object) -> None:
     """Raise TableError if there is no such column, and say which there are."""
     if name not in table.columns:
+        hint = "" if len(table.columns) > 1 else " (separate cells by commas, semicolons, tabs or bars)"
         raise TableError(
             f"There is no column {quote(name)} in {path} for {role}; there are: "
-            f"{listed(_nearest(table, name))}."
+            f"{listed(_nearest(table, name))}{hint}."
         )
 
 

@@ -1,0 +1,85 @@
+"""Features of unit variance, whatever a few wild values among them are."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._typing import Array
+from mercer.parameters import check_positive
+
+
+class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Standardise features whose outliers are first moved to Tukey's fences.
+
+    .. math:: x \mapsto (\min(\max(x, l), h) - \mu) / s, \quad l = q_1 - r (q_3 - q_1),
+        \; h = q_3 + r (q_3 - q_1)
+
+    with the quartiles q₁ and q₃ of a feature. One 55 among values from 0 to 1 hardly changes what the others
+    become; `MinMaxScaler` presses them together, `StandardScaler` nearly so. Where at least half of the
+    values of a feature are the same (zeros, mostly), the quartiles are those of the others, and the fences do
+    not exclude that value.
+
+    Parameters
+    ----------
+    reach : float, default=1.5
+        How far beyond the quartiles the fences are (r).
+
+    Attributes
+    ----------
+    low_, high_ : array of shape (n_features,)
+        The fences l and h.
+    mean_, scale_ : array of shape (n_features,)
+        Mean μ and standard deviation s of the clipped values; s is 1 where they are all the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ClippedScaler
+    >>> X = np.append(np.linspace(0.0, 1.0, 99), 55.0)[:, None]
+    >>> bool(np.abs(ClippedScaler().fit_transform(X)).max() < 4.0)
+    True
+    """
+
+    def __init__(self, reach: float = 1.5) -> None:
+        self.reach = reach
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the fences, and mean and standard deviation between them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : object
+            Not used.
+        """
+        check_positive(self.reach, "reach")
+        rows: Array = validate_data(self, X, dtype=np.float64)
+        fences = np.array([_fences(column, self.reach) for column in rows.T])
+        self.low_, self.high_ = fences.T.copy()
+        standard = StandardScaler().fit(np.clip(rows, self.low_, self.high_))
+        self.mean_, self.scale_ = standard.mean_, standard.scale_
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the samples clipped and standardised."""
+        check_is_fitted(self)
+        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return (np.clip(rows, self.low_, self.high_) - self.mean_) / self.scale_
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return standardised samples in the units of the data; what was clipped stays clipped."""
+        check_is_fitted(self)
+        return np.asarray(X, dtype=np.float64) * self.scale_ + self.mean_
+
+
+def _fences(values: Array, reach: float) -> tuple[float, float]:
+    first, middle, third = np.percentile(values, [25, 50, 75])
+    others = values[values != middle]
+    if len(others) <= len(values) / 2 and len(others):
+        first, third = np.percentile(others, [25, 75])
+    far = reach * (third - first)
+    return min(first - far, middle), max(third + far, middle)
