@@ -15,6 +15,17 @@ def stump_kernel(x, z, lower, upper):
     return total
 
 
+def tree_kernel(x, z, lower, upper, gamma):
+    """[LL08] the mean over trees that are products of L stumps, L being Poisson of mean γ Δ, term by term."""
+    delta = np.sum(np.asarray(upper) - lower) / 2
+    agreement = stump_kernel(x, z, lower, upper) / delta  # the mean of s(x) s(z) over all stumps
+    total, weight = 0.0, np.exp(-gamma * delta)
+    for level in range(200):
+        total += weight * agreement**level
+        weight *= gamma * delta / (level + 1)
+    return total
+
+
 def perceptron_kernel(x, z, center, radius):
     """[LL05, Definition 1] for the perceptrons sign(θᵀ(x − c) − α) with |α| ≤ R, in 2 or 3 dimensions."""
     directions, weights = sphere_rule(len(x))

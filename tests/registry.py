@@ -13,6 +13,8 @@ from mercer import (
     StumpSVC,
     StumpSVCCV,
     Superkernel,
+    TreeSVC,
+    TreeSVCCV,
 )
 from mercer.baselines import RCA, KernelPerceptron, XingMetric
 from mercer.superkernels import ARD, Alignment, Explicit, GaussianHarmonic
@@ -24,6 +26,9 @@ ESTIMATORS = [
     PerceptronSVC(),
     PerceptronSVC(method="sliced", n_directions=8, random_state=0),
     PerceptronSVCCV(Cs=3, cv=3),
+    TreeSVC(),
+    TreeSVC(method="nystroem", n_landmarks=20, multi_class="ovr", random_state=0),
+    TreeSVCCV(Cs=(0.5, 5.0), gammas=(0.5, 1.0), cv=3, random_state=0),
     BoostedKernel(n_rounds=3),
     BoostedKernel(RBF(), n_rounds=3, loss="exp", max_pairs=50, random_state=0),
     IdealizedKernel(C_dissimilar=1e6),

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from mercer.persistence import load, save
     from mercer.scaling import ClippedScaler
     from mercer.search import KernelSearchCV
-    from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+    from mercer.svm import (
+        KernelSVC,
+        PerceptronSVC,
+        PerceptronSVCCV,
+        StumpSVC,
+        StumpSVCCV,
+        TreeSVC,
+        TreeSVCCV,
+    )
     from mercer.tables import TableEncoder
 
 __version__ = version("mercer")
@@ -29,6 +37,8 @@ __all__ = [
     "StumpSVCCV",
     "Superkernel",
     "TableEncoder",
+    "TreeSVC",
+    "TreeSVCCV",
     "load",
     "save",
 ]
@@ -49,6 +59,8 @@ _HOMES = {
     "StumpSVCCV": "svm",
     "Superkernel": "learners",
     "TableEncoder": "tables",
+    "TreeSVC": "svm",
+    "TreeSVCCV": "svm",
     "load": "persistence",
     "save": "persistence",
 }

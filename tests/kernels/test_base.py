@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from mercer.kernels import Combination, FeatureKernel, Perceptron, Series, Stump, StumpEnsemble
+from mercer.kernels import Combination, FeatureKernel, Perceptron, Series, Stump, StumpEnsemble, Tree
 
 
 class Scaled(FeatureKernel):
@@ -25,7 +25,7 @@ class Scaled(FeatureKernel):
 
 X = np.random.default_rng(0).normal(size=(8, 2))
 X.flags.writeable = False
-KERNELS = [Stump(), Stump(delta=2.5), Perceptron.spanning(X), Stump.sample(X, 30, random_state=0)]
+KERNELS = [Stump(), Stump(delta=2.5), Perceptron.spanning(X), Stump.sample(X, 30, random_state=0), Tree(0.4)]
 KERNELS += [Perceptron.sample(X, 30, random_state=0), Scaled(np.array([1.0, 2.0]), base=RBF(2.0))]
 KERNELS += [
     Series(RBF(2.0), "exp", np.array([[1.0, 0.5]]), np.array([2.0]), by_feature=True),
@@ -113,7 +113,7 @@ def test_the_gradient_of_a_sum_is_that_of_its_tunable_part(kernel):
 
 def test_only_distance_kernels_are_stationary():
     stationary = [type(kernel).__name__ for kernel in KERNELS if kernel.is_stationary()]
-    assert stationary == ["Stump", "Stump", "Perceptron"]
+    assert stationary == ["Stump", "Stump", "Perceptron", "Tree"]
     moved = X + np.array([100.0, -7.0])
     assert_allclose(Stump()(moved), Stump()(X), atol=1e-12)
 

@@ -16,6 +16,7 @@ from mercer.kernels import (
     Rescaled,
     Series,
     Stump,
+    Tree,
 )
 from mercer.kernels.description import LONGEST, describe_kernel
 
@@ -53,6 +54,8 @@ CASES = [
     (Rescaled(RBF(2.0), np.zeros(2), np.ones(2)), f"{RBF_2}, on rescaled columns"),
     (Stump(), "all decision stumps at once (city-block distance)"),
     (Perceptron(), "all perceptrons at once (Euclidean distance)"),
+    (Tree(), "all decision trees at once (exponential of the city-block distance)"),
+    (Tree(0.5), "all decision trees at once (exponential of the city-block distance of width 2)"),
     (Stump.sample(np.eye(2), 7, random_state=0), "7 random decision stumps"),
     (Perceptron.sample(np.eye(2), 1, random_state=0), "1 random perceptron"),
     (DotProduct(0.0), INNER),

@@ -18,13 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer.kernels import Combination, Kernel, Perceptron, Series, Stump
+from mercer.kernels import Combination, Kernel, Perceptron, Series, Stump, Tree
 
 X, y = make_moons(60, noise=0.2, random_state=0)
 Z, _ = make_moons(25, noise=0.2, random_state=1)
 ALL = np.vstack([X, Z])
 KERNELS = [Stump.spanning(ALL), Perceptron.spanning(ALL), Perceptron.sample(ALL, 200, random_state=0)]
 KERNELS += [
+    Tree().fitted_to(X),
     Series(RBF(0.5), "geometric", np.array([0.6, 0.1]), np.array([2.0, 5.0])),
     Combination([RBF(0.5), DotProduct()], np.array([3.0, 0.5]), [None, (1,)]),
 ]

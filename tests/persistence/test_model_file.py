@@ -104,6 +104,7 @@ def values():
     fixed = [kernels.Stump(), kernels.Stump(delta=2.5), kernels.Perceptron.spanning(X)]
     fixed += [kernels.Series(RBF(), "exp", np.array([1.0, 2.0]), np.array([1.0, 0.5]))]
     fixed += [kernels.Combination([RBF(), kernels.Stump()], np.array([2.0, 1.0]), [(0, 2), None])]
+    fixed += [kernels.Tree(0.5)]
     fixed += [kernels.Rescaled(RBF(), X.mean(axis=0), X.std(axis=0))]
     sampled = [kind.sample(X, 9, random_state=0) for kind in (kernels.Stump, kernels.Perceptron)]
     learned = [

@@ -8,6 +8,7 @@ from mercer.kernels.mixture import Mixture
 from mercer.kernels.projected import Projected
 from mercer.kernels.rescaled import Rescaled
 from mercer.kernels.series import Series
+from mercer.kernels.tree import Tree
 
 __all__ = [
     "Combination",
@@ -21,4 +22,5 @@ __all__ = [
     "Series",
     "Stump",
     "StumpEnsemble",
+    "Tree",
 ]

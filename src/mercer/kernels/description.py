@@ -18,6 +18,7 @@ from mercer.kernels import (
     Series,
     Stump,
     StumpEnsemble,
+    Tree,
 )
 
 INNER_PRODUCT = "inner product of two rows"
@@ -94,6 +95,12 @@ def _(kernel: Stump) -> str:
 @describe_kernel.register
 def _(kernel: Perceptron) -> str:
     return "all perceptrons at once (Euclidean distance)"
+
+
+@describe_kernel.register
+def _(kernel: Tree) -> str:
+    width = "" if kernel.gamma is None else f" of width {1 / kernel.gamma:.4g}"
+    return f"all decision trees at once (exponential of the city-block distance{width})"
 
 
 @describe_kernel.register

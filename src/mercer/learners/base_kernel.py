@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.kernels.tree import fit_kernel
 from mercer.limits import check_memory
 from mercer.solvers.cholesky import Factor, NotPositiveSemiDefiniteError, factor_gram
 
@@ -75,7 +76,7 @@ def frame_rows(X: Array, base: sk_kernels.Kernel | None, max_rank: int) -> Frame
         basis = V[: _rank(size, max_rank)].T
         return Frame(X @ basis, basis.__matmul__, None, None)
     check_memory(4 * 8 * n**2, f"The base kernel of {n} rows", "Use fewer rows, or no base kernel.")
-    base = clone(base)
+    base = fit_kernel(clone(base), X)
     K = evaluate(base, X)
     factor = factor_base(K)
     L = factor.coordinates(K[:, factor.landmarks])

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.kernels import Projected
+from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import as_they_are, check_base, evaluate, factor_base, psd_advice
 from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
@@ -268,7 +269,7 @@ def _span(X: Array, base: sk_kernels.Kernel | None, unlabelled: Array | None) ->
         assert unlabelled is not None
         basis = orth(unlabelled.T)
         return Span(Coordinates(X @ basis), basis.__matmul__, None, None)
-    base = clone(base)
+    base = fit_kernel(clone(base), X)
     if unlabelled is None:
         return Span(Expansions(evaluate(base, X)), as_they_are, base, X)
     factor = factor_base(evaluate(base, unlabelled))

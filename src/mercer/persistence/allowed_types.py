@@ -20,9 +20,9 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC KernelSearchCV Pairs "
-    "PerceptronSVC PerceptronSVCCV StumpSVC StumpSVCCV Superkernel TableEncoder",
+    "PerceptronSVC PerceptronSVCCV StumpSVC StumpSVCCV Superkernel TableEncoder TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
-    "StumpEnsemble",
+    "StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",

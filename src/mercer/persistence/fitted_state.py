@@ -71,6 +71,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.ClippedScaler": tuple(Field(name, "D") for name in ("low_", "high_", "mean_", "scale_")),
     "mercer.kernels.Stump": (Field("delta"),),
     "mercer.kernels.Perceptron": (Field("delta"),),
+    "mercer.kernels.Tree": (Field("gamma", least=TINY, may_be_none=True),),
     "mercer.kernels.StumpEnsemble": (
         Field("features", "t", INDEX, least=0),
         Field("thresholds", "t"),
@@ -99,6 +100,8 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.StumpSVCCV": SVM,
     "mercer.PerceptronSVC": SVM,
     "mercer.PerceptronSVCCV": SVM,
+    "mercer.TreeSVC": SVM,
+    "mercer.TreeSVCCV": SVM,
     "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),
     "mercer.baselines.KernelPerceptron": (
         Field("support_", "n", INDEX, least=0),

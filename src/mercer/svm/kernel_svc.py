@@ -13,6 +13,7 @@ from sklearn.utils import compute_sample_weight, gen_batches
 
 from mercer._typing import Array, Index
 from mercer.kernels import FeatureKernel
+from mercer.kernels.tree import fit_kernel
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option, check_positive
 from mercer.solvers.linear_svm import solve_linear_svm
@@ -183,7 +184,7 @@ class KernelSVC(SVMClassifier):
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
         self.learner_ = _learn(self.learner, samples, given)
-        self.kernel_ = _kernel_of(self.learner, self.learner_)
+        self.kernel_ = _kernel_of(self.learner, self.learner_, samples.X)
         counted = samples.select(np.flatnonzero(samples.weight > 0))
         problems = split_problems(counted.label, len(self.classes_), "ovo")
         if self.kernel_per_class_pair:
@@ -294,10 +295,10 @@ def _learn(learner: Any, samples: Samples, given: dict[str, Any]) -> Any:
     return fitted
 
 
-def _kernel_of(learner: Any, fitted: Any) -> Any:
+def _kernel_of(learner: Any, fitted: Any, X: Array) -> Any:
     if learner is None:
         return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
-    return clone(learner) if fitted is None else fitted.kernel_
+    return fit_kernel(clone(learner), X) if fitted is None else fitted.kernel_
 
 
 def _has_features(kernel: Any) -> bool:

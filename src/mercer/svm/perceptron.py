@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -17,13 +16,12 @@ from mercer._typing import Array
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
-from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
+from mercer.svm.libsvm import finish_dual
 from mercer.svm.selection import SelectedCSVC
 
 EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
-POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did
 BLOCK = 2**22  # distances held at a time in a prediction: 32 MB
 
 
@@ -95,37 +93,12 @@ class PerceptronSVM(DualSVC):
 
 
 def _describe(svm: SVC, X: Array, K: Array, y: Array, bound: Array) -> TwoClassSVM:
-    lower, upper = np.minimum(y, 0) * bound, np.maximum(y, 0) * bound
     coef = np.zeros(len(X))
     coef[svm.support_] = svm.dual_coef_[0]
-    coef = _polish(K, y, coef, lower, upper)
+    coef, intercept, objective, residual = finish_dual(K, y, coef, bound)
     support = np.flatnonzero(coef)
-    value = K[:, support] @ coef[support]
-    residual, intercept = measure_violation(coef, value, y, lower, upper)
     function = DistanceFunction(X[support], coef[support], intercept)
-    objective = float(0.5 * coef @ value - y @ coef)
     return TwoClassSVM(function, intercept, coef, objective, int(svm.n_iter_[0]), residual)
-
-
-def _polish(K: Array, y: Array, coef: Array, lower: Array, upper: Array) -> Array:
-    """Solve K_FF c_F + b = (y − K c_B)_F, Σc = 0 for the free rows F: LIBSVM's solution with all its digits.
-
-    Where that is no better, LIBSVM's tolerance hid the right rows, and its solution stays.
-    """
-    F = np.flatnonzero((lower < coef) & (coef < upper))
-    if not 2 <= len(F) <= POLISH_ROWS:
-        return coef
-    system = np.ones((len(F) + 1, len(F) + 1))
-    system[:-1, :-1], system[-1, -1] = K[np.ix_(F, F)], 0.0
-    bound = np.flatnonzero((coef == lower) | (coef == upper))
-    rest = y[F] - K[np.ix_(F, bound)] @ coef[bound]
-    solution = lstsq(system, np.append(rest, -coef[bound].sum()))[0][:-1]
-    polished = coef.copy()
-    polished[F] = solution
-    if np.any((solution < lower[F]) | (solution > upper[F])):
-        return coef
-    before, after = (measure_violation(c, K @ c, y, lower, upper)[0] for c in (coef, polished))
-    return polished if after < before else coef
 
 
 def draw_directions(n_features: int, n_directions: int, random_state: Any) -> Array:

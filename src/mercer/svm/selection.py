@@ -6,12 +6,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from mercer._typing import Array, Index
+from mercer._typing import Array, Flags, Index
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
 from mercer.svm.multiclass import choose_classes, split_problems
@@ -33,6 +33,31 @@ def make_grid(Cs: int | ArrayLike) -> Array:
     return grid
 
 
+def split_folds(
+    cv: Any, samples: Samples, classes: NDArray[Any], among: Flags | None = None
+) -> list[tuple[Index, Index]]:
+    """Return the rows of each fold that count; each class must be in every training part.
+
+    Rows of no weight do not count, nor do others than those `among` which to stay.
+    """
+    rows = np.arange(len(samples.X))
+    counts = samples.weight > 0 if among is None else among & (samples.weight > 0)
+    folds = []
+    splitter = check_cv(cv, samples.label, classifier=True)
+    for k, fold in enumerate(splitter.split(samples.X, samples.label)):
+        train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
+        missing = np.setdiff1d(np.arange(len(classes)), samples.label[train])
+        if len(missing) > 0:
+            raise ValueError(
+                f"The training part of fold {k} holds no row of class {classes[missing[0]]}. Use "
+                "stratified folds (an integer cv), fewer folds, or more rows of that class."
+            )
+        if len(test) == 0:
+            raise ValueError(f"Fold {k} holds no test row of positive weight.")
+        folds.append((train, test))
+    return folds
+
+
 class SelectedCSVC(DualSVC):
     """A `DualSVC` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
@@ -52,7 +77,7 @@ class SelectedCSVC(DualSVC):
         """
         self.Cs_ = make_grid(self.Cs)
         samples = self._check_training(X, y, sample_weight)
-        folds = self._check_folds(samples)
+        folds = split_folds(self.cv, samples, self.classes_)
         context = self._init_callback_context(max_subtasks=len(folds) + 1, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
         tasks = [
@@ -74,24 +99,6 @@ class SelectedCSVC(DualSVC):
         refit.call_on_fit_task_end(estimator=self)
         context.call_on_fit_task_end(estimator=self)
         return self
-
-    def _check_folds(self, samples: Samples) -> list[tuple[Index, Index]]:
-        """Return the rows of each fold that count; each class must be in every training part."""
-        rows = np.arange(len(samples.X))
-        folds = []
-        splitter = check_cv(self.cv, samples.label, classifier=True)
-        for k, fold in enumerate(splitter.split(samples.X, samples.label)):
-            train, test = (part[samples.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
-            missing = np.setdiff1d(np.arange(len(self.classes_)), samples.label[train])
-            if len(missing) > 0:
-                raise ValueError(
-                    f"The training part of fold {k} holds no row of class {self.classes_[missing[0]]}. Use "
-                    "stratified folds (an integer cv), fewer folds, or more rows of that class."
-                )
-            if len(test) == 0:
-                raise ValueError(f"Fold {k} holds no test row of positive weight.")
-            folds.append((train, test))
-        return folds
 
     def _score_fold(
         self, samples: Samples, train: Index, test: Index, task: CallbackContext
