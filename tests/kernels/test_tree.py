@@ -27,9 +27,9 @@ def test_it_is_the_mean_product_of_random_trees(rng):
     X, gamma, n_trees = rng.uniform(size=(4, 2)), 1.5, 40_000
     delta = 1.0  # of the unit square
     votes = np.ones((n_trees, 4))
-    for tree, n_levels in enumerate(rng.poisson(gamma * delta, size=n_trees)):
+    for t, n_levels in enumerate(rng.poisson(gamma * delta, size=n_trees)):
         columns, thresholds = rng.integers(0, 2, n_levels), rng.uniform(size=n_levels)
-        votes[tree] = np.prod(np.sign(X[:, columns] - thresholds), axis=1)
+        votes[t] = np.prod(np.sign(X[:, columns] - thresholds), axis=1)
     assert_allclose(votes.T @ votes / n_trees, Tree(gamma)(X), atol=5 / np.sqrt(n_trees))
 
 

@@ -106,7 +106,7 @@ def median_gamma(X: Array) -> float:
 
 
 def city_block(X: Array, Y: Array) -> Array:
-    """Return the distances ‖X[i] − Y[j]‖₁: where they are many, in a third of the time of SciPy's ``cdist``."""
+    """Return the distances ‖X[i] − Y[j]‖₁; many of them, in a third of the time of SciPy's ``cdist``."""
     if X.size * len(Y) <= FEW:
         distances: Array = cdist(X, Y, "cityblock")
         return distances
