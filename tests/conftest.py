@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,19 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", print_blob=True)
 settings.load_profile("explore" if os.environ.get("HYPOTHESIS") == "explore" else "same")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `--margins` write how near the tests came to their bounds."""
+    parser.addoption("--margins", type=Path, help="file for how near the tests came to their bounds")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look at the tests' bounds if asked to, before the tests are read."""
+    if path := config.getoption("--margins"):
+        from margins import Recorder
+
+        config.pluginmanager.register(Recorder(path.absolute()))
 
 
 @pytest.fixture
