@@ -1,43 +1,57 @@
 # Every target sets itself up in .venv; nothing but Python (3.11 or newer), venv and make is needed.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed-$(shell cksum < pyproject.toml | cut -d' ' -f1)
+SUM := $(shell cksum < pyproject.toml | cut -d' ' -f1)
+APP := .venv/.app-$(SUM)
+ALL := .venv/.test-$(SUM)
+NUMERICAL := tests/solvers tests/learners tests/svm
+OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-portable lint papers bench docs clean
+.PHONY: demo test test-portable margins lint papers bench docs clean
 
-demo: $(STAMP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
+demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
 
 test: lint  ## lint, types and tests
 	$(BIN)/python -m pytest -n 2
 
-test-portable: $(STAMP)  ## the numerical tests, as a processor without newer instructions computes them
-	NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1 \
-		$(BIN)/python -m pytest -n 2 tests/solvers tests/learners tests/svm
+test-portable: $(ALL)  ## the numerical tests, as a processor without newer instructions computes them
+	$(OLDER) $(BIN)/python -m pytest -n 2 $(NUMERICAL)
 
-lint: $(STAMP)
+margins: $(ALL)  ## how near the numerical tests come to their bounds, with new and with older instructions
+	rm -rf .margins && mkdir .margins
+	$(BIN)/python -m pytest $(NUMERICAL) --margins .margins/here.jsonl
+	$(OLDER) $(BIN)/python -m pytest $(NUMERICAL) --margins .margins/older.jsonl
+	$(BIN)/python tests/margins.py .margins/*.jsonl
+
+lint: $(ALL)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-papers: $(STAMP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
+papers: $(APP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
 	$(BIN)/mercer papers --all
 
-bench: $(STAMP)  ## speed against peers, as ratios
+bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP) .venv/.docs
+docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
-.venv/.docs: $(STAMP)
+.venv/.docs: $(APP)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
-$(STAMP): pyproject.toml
+$(APP):
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[app]'
+	rm -f .venv/.app-*
+	touch $@
+
+$(ALL): $(APP)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	rm -f .venv/.installed-*
+	rm -f .venv/.test-*
 	touch $@
 
 clean:

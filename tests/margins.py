@@ -4,7 +4,7 @@
     python tests/margins.py here.jsonl there.jsonl        prints the closest first, of several runs the worst
 
 A margin is the factor by which a number could grow before its test fails: bound / error for `error <= bound`,
-`assert_allclose` and `approx`; slack / (a - b) for `a <= b + slack`. Bounds with a small number in them (1e-6)
+`assert_allclose` and `approx`; slack / (a - b) for `a <= b + slack`. Bounds with a small number such as 1e-6
 are of rounding and of solvers; others compare methods or count, and say little about processors.
 """
 

@@ -3,8 +3,13 @@
 numba takes a third as long to import as scikit-learn does, and many a use of mercer calls nothing compiled.
 """
 
+import atexit
+import os
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, update_wrapper
 from typing import Any, TypeVar
 
@@ -47,16 +52,31 @@ def let_compiled_code_call(function: Callable[..., Any]) -> None:
 
 
 def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    import numba
+    from numba import njit
 
     _replace_stand_ins(function)
     try:
-        return numba.njit(**options)(function)
+        return njit(**options)(function)
     except RuntimeError as error:  # of the cache: nothing is compiled yet
         if "cannot cache" not in str(error):
             raise
-        warnings.warn(NOT_KEPT, stacklevel=3)
-        return numba.njit(**{**options, "cache": False})(function)
+        _keep_for_now()
+    try:
+        return njit(**options)(function)
+    except RuntimeError:
+        return njit(**{**options, "cache": False})(function)
+
+
+@cache
+def _keep_for_now() -> None:
+    """Give numba a folder for as long as this process runs; processes that it starts find it too."""
+    import numba
+
+    warnings.warn(NOT_KEPT, stacklevel=4)
+    with suppress(OSError):  # no folder at all: then each process compiles
+        folder = tempfile.mkdtemp(prefix="mercer-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
 
 
 def _replace_stand_ins(function: Any) -> None:
