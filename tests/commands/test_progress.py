@@ -8,8 +8,8 @@ from mercer.commands.messages import leaderboard_table
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Options, learn_task
 from mercer.search import CandidateResult, Difference, Measure, SearchResult
-from mercer.search.label_task import ERROR
 from mercer.search.pair_task import AUC
+from mercer.search.scoring import ERROR
 
 STUMP = CandidateResult(
     "stump",

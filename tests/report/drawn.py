@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.kernels import Mixture
 from mercer.search import CandidateResult, Measure, SearchResult
-from mercer.search.label_task import ERROR
+from mercer.search.scoring import ERROR
 
 NAN = float("nan")
 

@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
-from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
+from mercer.search.bootstrap import draw_rows, judge_choice
+from mercer.search.interval import standard_error
 from mercer.search.selection_rule import Rule
 
 CS = [0.001, 0.1, 10.0]

@@ -10,7 +10,8 @@ from sklearn.callback import ProgressBar
 
 from mercer import KernelSearchCV, StumpSVC
 from mercer.search import Candidate, schedule
-from mercer.search.label_task import LabelRace, LabelTask
+from mercer.search.label_race import LabelRace
+from mercer.search.label_task import LabelTask
 from mercer.search.schedule import Clock, Schedule
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from stand_ins import Stop
@@ -115,7 +116,7 @@ def test_the_time_of_a_fold_is_foretold_from_few_rows_and_how_it_grows(journal, 
         for power in (0.0, 1.0, 2.5)
     ]
     folds = rows.split(5, 0)
-    found = pilot(LabelRace(candidates, n, 0), rows, folds[0])
+    found = pilot(LabelRace(candidates, rows, folds, 0), rows, folds[0])
     for i, power in enumerate((0.0, 1.0, 2.5)):
         assert_allclose(found[i], 2 * 1e-6 * 2000**power, rtol=1e-9)
     assert max(len(X) for _, X, _ in journal.fits) == schedule.PILOT_ROWS
@@ -135,8 +136,8 @@ def test_what_a_fold_took_counts_more_than_what_was_foretold(journal):
 @pytest.mark.parametrize("n", [60, 500, 799])
 def test_where_there_are_not_many_rows_all_are_tried_and_nothing_is_added(journal, rng, n):
     rows = LabelTask(rng.normal(size=(n, 2)), np.arange(n) % 2, None)
-    race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], n, 0)
     train, test = np.arange(n - 10), np.arange(n - 10, n)
+    race = LabelRace([Candidate("a", Sign(seconds=1e-6, power=2.0), {})], rows, [(train, test)], 0)
     found = pilot(race, rows, (train, test))
     assert_allclose(found[0], 1e-6 * (n - 10) ** 2.0)
 
@@ -177,7 +178,7 @@ def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_
     search = KernelSearchCV(models, budget=40.0, random_state=0).fit(X, y)
     assert search.stopped_ is None
     table = search.leaderboard_
-    assert list(table["folds"]) == [5, 5]
+    assert list(table["folds"]) == [5, 5, 5]
     assert search.best_name_ == "slow"
     n_rows = {len(X) for _, X, _ in journal.fits[4:-1]}
     assert min(n_rows) > 1000
@@ -250,7 +251,7 @@ class Watch(Stop):
 
     def on_fit_task_end(self, estimator, context, **more):
         if context.task_name == "candidate":
-            self.judged.append(int(estimator.leaderboard_["folds"].sum()))
+            self.judged.append(int(estimator.leaderboard_["folds"].drop("always 0").sum()))
         return super().on_fit_task_end(estimator, context, **more)
 
 

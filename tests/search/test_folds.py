@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import PredefinedSplit, ShuffleSplit
 
 from mercer.search.label_task import LabelTask, draw_by_class
 
@@ -68,3 +69,32 @@ def test_thinned_rows_are_drawn_at_random_by_the_seed():
 def test_more_classes_than_rows_asked_for_keep_a_row_each():
     y = np.repeat(np.arange(30), 3)
     assert_array_equal(np.sort(y[draw_by_class(y, 10, seed=0)]), np.arange(30))
+
+
+def test_folds_never_tear_a_group_apart_and_are_stratified(rng):
+    y, groups = rng.integers(3, size=120), rng.integers(25, size=120)
+    task = LabelTask(np.zeros((120, 1)), y, groups=groups)
+    folds = task.split(5, 0)
+    assert len(folds) == 5
+    for train, test in folds:
+        assert not set(groups[train]) & set(groups[test])
+        assert len(np.unique(y[train])) == 3
+    for _, more in zip(folds, task.plan(5, 60, 0).whole, strict=True):
+        assert len(more) > 60
+    for (train, test), whole in zip(task.plan(5, 60, 0).folds, task.plan(5, 60, 0).whole, strict=True):
+        assert set(train) <= set(whole)
+        assert not set(groups[test]) & set(groups[whole])
+
+
+def test_a_splitter_an_iterable_and_a_number_give_folds(rng):
+    y = np.arange(40) % 2
+    task = LabelTask(np.zeros((40, 1)), y)
+    listed = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    for given in (listed, iter(listed), PredefinedSplit(np.arange(40) // 20)):
+        folds = task.split(given, 0)
+        assert sorted(test[0] for _, test in folds) == [0, 20]
+    repeated = task.split(ShuffleSplit(3, test_size=10, random_state=0), 0)
+    assert [len(test) for _, test in repeated] == [10, 10, 10]
+    plan = task.plan(PredefinedSplit(np.arange(40) // 20), 20, 0)
+    assert sum(len(test) for _, test in plan.folds) == 20
+    assert [len(train) for train in plan.whole] == [20, 20]

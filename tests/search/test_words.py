@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mercer.search.label_task import ERROR
 from mercer.search.pair_task import AUC
 from mercer.search.result import (
     BEST,
@@ -15,6 +14,7 @@ from mercer.search.result import (
     SearchResult,
     rank_candidates,
 )
+from mercer.search.scoring import ERROR
 from mercer.search.selection_rule import Rule, choose
 from mercer.search.words import (
     compare_with_reference,

@@ -102,6 +102,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.PerceptronSVCCV": SVM,
     "mercer.TreeSVC": SVM,
     "mercer.TreeSVCCV": SVM,
+    "mercer.search.Calibration": (Field("slope", least=0), Field("offsets", "c")),
     "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),
     "mercer.baselines.KernelPerceptron": (
         Field("support_", "n", INDEX, least=0),

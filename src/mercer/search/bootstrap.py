@@ -9,9 +9,11 @@ accurate cross-validation. Machine Learning 107, 2018.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.search.selection_rule import Rule, choose
@@ -24,6 +26,12 @@ def draw_rows(n_rows: int, seed: int, n_draws: int = N_DRAWS) -> Array:
     """Draw as many rows as there are, with replacement; return how often each was, (n_draws, n_rows)."""
     chances = np.full(n_rows, 1.0 / n_rows)
     return RandomState(seed).multinomial(n_rows, chances, size=n_draws).astype(np.float64)
+
+
+def draw_groups(groups: NDArray[Any], seed: int, n_draws: int = N_DRAWS) -> Array:
+    """Draw as many groups as there are, with replacement; rows of a group come and stay away together."""
+    _, place = np.unique(groups, return_inverse=True)
+    return draw_rows(int(place.max()) + 1, seed, n_draws)[:, place]
 
 
 def judge_choice(wrong: Array, counts: Array, rule: Rule) -> Array:
@@ -45,8 +53,3 @@ def judge_choice(wrong: Array, counts: Array, rule: Rule) -> Array:
         return wrong[:, chosen[0]]
     errors: Array = (left[some] @ wrong) / left[some].sum(axis=1)[:, None]
     return errors[np.arange(some.sum()), chosen[some]]
-
-
-def standard_error(error: float, n_rows: int) -> float:
-    """Return the standard error of a share of n rows, as if half a row were wrong at least."""
-    return float(np.sqrt(max(error * (1.0 - error), 0.25 / n_rows) / n_rows))

@@ -1,37 +1,33 @@
-"""The search among classifiers: candidates are scored by the classes they predict for held-out samples."""
+"""The search among classifiers: candidates are scored by what they say of held-out samples."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import joblib
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.svm import SVC
+from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
-from mercer.search.bootstrap import draw_rows, judge_choice, standard_error
 from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
-from mercer.search.race import Outcome, Race
-from mercer.search.result import ONE_STANDARD_ERROR, Z95, Difference, Measure, Metric
-from mercer.search.selection_rule import Rule, choose, find_nearby
-from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
+from mercer.search.label_race import LabelRace
+from mercer.search.race import Outcome
+from mercer.search.scoring import ACCURACY, Judged, Scoring
+from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
 from mercer.svm import KernelSVC
+from mercer.svm.base import SVMClassifier
 
-ERROR = Metric(
-    key="error",
-    name="error",
-    meaning="the cross-validated share of samples that are predicted wrong",
-    expectation="Expected error on new samples: {measure}",
-    percent=True,
-    greater_is_better=False,
-)
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
-HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `bootstrap`
+RARE = 0.5  # a class of less than this share of an equal one is rare
+OF_THE_SVM = ("C", "class_weight")  # settings that a learned kernel does not depend on
 
 
 class SharedKernel(NamedTuple):
@@ -53,14 +49,46 @@ class LabelTask(Task):
         Their classes.
     unlabelled : array of shape (m, d) or None
         More samples.
+    groups : array of shape (n,) or None
+        What no fold tears apart.
+    sample_weight : array of shape (n,) or None
+        How much each sample counts, to those that are fitted and in their scores.
+    scoring : Scoring
+        What candidates are judged by.
+    class_weight : "auto", "balanced", dict or None
+        Of all candidates that have one; "auto" tries None and "balanced", where that may help the score.
     """
 
     X: Array
     y: NDArray[Any]
     unlabelled: Array | None = None
+    groups: NDArray[Any] | None = None
+    sample_weight: Array | None = None
+    scoring: Scoring = ACCURACY
+    class_weight: Any = None
 
     reference: ClassVar[str] = REFERENCE
     candidate_names: ClassVar[tuple[str, ...]] = tuple(one.name for one in default_candidates(1, 1, 0))
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """Return the classes, sorted."""
+        return np.unique(self.y)
+
+    @cached_property
+    def label(self) -> Index:
+        """Return the class of each sample, as a position."""
+        return np.searchsorted(self.classes, self.y)
+
+    @property
+    def n_classes(self) -> int:
+        """Return how many classes there are."""
+        return len(self.classes)
+
+    @property
+    def weights(self) -> Array:
+        """Return how much each sample counts."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
     def propose(self, seed: int) -> list[Candidate]:
         """Return all kernels of mercer, an RBF-SVM and a linear one."""
@@ -71,39 +99,85 @@ class LabelTask(Task):
         """Return a user's classifiers."""
         return as_candidates(given, "a classifier, or (classifier, grid)", _is_classifier)
 
-    def at_most(self, n: int, seed: int) -> "LabelTask":
-        """Return n labelled samples at most, drawn by class, and all that have no label."""
-        if n >= len(self.X):
-            return self
-        return self._rows(draw_by_class(self.y, n, seed))
+    def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
+        """Return the candidates, with the weights of classes that they are to have or to choose."""
+        candidates = [self._weigh_classes(one) for one in super().list_candidates(given, seed)]
+        for one in candidates:
+            if self.sample_weight is not None and not has_fit_parameter(one.estimator, "sample_weight"):
+                raise TypeError(f"candidate {one.name!r} takes no sample_weight: leave out one or the other")
+        return candidates
 
-    def split(self, n_folds: int, seed: int) -> Folds:
-        """Return training and test samples, stratified by class; fewer folds if a class has fewer samples.
+    def _weigh_classes(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the task's class weights, or with the choice among two."""
+        if self.class_weight is None or "class_weight" in candidate.grid:
+            return candidate
+        if "class_weight" not in candidate.estimator.get_params():
+            return candidate
+        if self.class_weight != "auto":
+            weighed = clone(candidate.estimator).set_params(class_weight=self.class_weight)
+            return candidate._replace(estimator=weighed)
+        rarest = np.bincount(self.label).min() * self.n_classes / len(self.y)
+        if not self.scoring.balances or rarest >= RARE:
+            return candidate
+        return candidate._replace(grid={**candidate.grid, "class_weight": [None, "balanced"]})
 
-        If a class has a single sample, folds are drawn without regard to classes.
+    def plan(self, cv: Any, max_rows: int, seed: int) -> Plan:
+        """Return folds of at most `max_rows` samples, drawn by class.
+
+        The others could be learned from, but for those of the groups that a fold tests, and those that a
+        splitter keeps from it.
         """
-        y, fewest = self.y, int(np.unique(self.y, return_counts=True)[1].min())
-        if fewest >= 2:
-            splitter = StratifiedKFold(min(n_folds, fewest), shuffle=True, random_state=seed)
-            return list(splitter.split(y, y))
-        splits = KFold(min(n_folds, len(y)), shuffle=True, random_state=seed).split(y)
-        folds = [(train, test) for train, test in splits if len(np.unique(y[train])) > 1]
-        if not folds:
-            raise ValueError(f"{len(y)} samples are too few to hold some out: those left are of one class")
-        return folds
+        if max_rows >= len(self.y):
+            return Plan(self, self.split(cv, seed))
+        rows = draw_by_class(self.y, max_rows, seed)
+        if isinstance(cv, int) and self.groups is None:
+            folds = [(rows[train], rows[test]) for train, test in self._rows(rows).split(cv, seed)]
+            return Plan(self, folds, [np.setdiff1d(np.arange(len(self.y)), test) for _, test in folds])
+        whole = self.split(cv, seed)
+        return Plan(self, self._keep(whole, rows) or whole, [train for train, _ in whole])
 
-    def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> "LabelRace":
-        """Return the race of these candidates."""
-        return LabelRace(candidates, len(self.X), seed)
+    def split(self, cv: Any, seed: int) -> Folds:
+        """Return training and test samples: as a splitter says, or so many folds, stratified by class.
+
+        They are fewer if a class has fewer samples. If a class has a single sample, folds are drawn without
+        regard to classes.
+        """
+        y = self.y
+        if not isinstance(cv, int):
+            rows, splitter = np.arange(len(y)), check_cv(cv, y, classifier=True)
+            splits = splitter.split(self.X, y, self.groups)
+            return _usable([(rows[train], rows[test]) for train, test in splits], y)
+        if self.groups is not None:
+            n_folds = min(cv, max(2, len(np.unique(self.groups))))
+            by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+            return _usable(list(by_group.split(y, y, self.groups)), y)
+        fewest = int(np.bincount(self.label).min())
+        if fewest >= 2:
+            stratified = StratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed)
+            return list(stratified.split(y, y))
+        return _usable(list(KFold(min(cv, len(y)), shuffle=True, random_state=seed).split(y)), y)
+
+    def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> LabelRace:
+        """Return the race of these candidates, and of what takes no learning."""
+        race = LabelRace([*candidates, self.majority()], self, folds, seed)
+        race.baseline = len(candidates)
+        return race
+
+    def majority(self) -> Candidate:
+        """Return what always says the most frequent class."""
+        most = self.classes[np.argmax(np.bincount(self.label, self.weights))]
+        return Candidate(f"always {_quote(most)}", DummyClassifier(), {}, growth=1.0)
 
     def evaluate(
         self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Index, test: Index
     ) -> Outcome:
-        """Fit each setting to the training samples and compare its predictions with the test samples.
+        """Fit each setting to the training samples and score what it says of the test samples.
 
-        Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once.
+        Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once. The
+        values of a test sample are its loss and then the decision values.
         """
-        scaler = self.fit_scaler(self.X[train])
+        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[train]}
+        scaler = self.fit_scaler(self.X[train], weight.get("sample_weight"))
         X, y = scaler.transform(self.X[train]), self.y[train]
         new, truth = scaler.transform(self.X[test]), self.y[test]
         more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
@@ -112,12 +186,17 @@ class LabelTask(Task):
         def attempt(setting: dict[str, Any]) -> Attempt:
             estimator, saved = _with_kernel(candidate, setting, X, y, more, shared)
             start = time.perf_counter()
-            fitted = _fit(estimator, X, y, more)
+            fitted = _fit(estimator, X, y, more, weight)
             middle = time.perf_counter()
-            wrong = (fitted.predict(new) != truth).astype(np.float64)
-            return Attempt(wrong, saved + middle - start, time.perf_counter() - middle)
+            said = decide(fitted, new, self.classes)
+            seconds = time.perf_counter() - middle
+            judged = Judged(
+                self.label[test], *said, self.weights[test], self.n_classes, self.scoring.positive
+            )
+            losses = self.scoring.losses(judged, fitted, new, truth)
+            return Attempt(np.column_stack([losses, judged.decisions]), saved + middle - start, seconds)
 
-        return try_settings(settings, len(test), attempt)
+        return try_settings(settings, len(test), attempt, 2 if self.n_classes == 2 else 1 + self.n_classes)
 
     def sample(self, train: Index, test: Index, n: int) -> Sample:
         """Return some n training samples, of all classes: every k-th of each; and a quarter as many to test.
@@ -134,19 +213,18 @@ class LabelTask(Task):
         return len(train) + self.n_unlabelled
 
     def thin(self, folds: Folds, share: float) -> tuple["LabelTask", Folds, float]:
-        """Return a share of the samples of each class, and of those without labels; all if they are few."""
+        """Return a share of the samples of each class, and of those without labels; all if they are few.
+
+        It is a share of the samples that are in the folds.
+        """
         task = self._spare(max(int(share * self.n_unlabelled), FEW_ROWS))
-        n_wanted = max(int(share * len(self.X)), FEW_ROWS)
-        kept = np.ones(len(self.X), dtype=bool)
-        if n_wanted < len(self.X):
-            kept[:] = False
-            kept[draw_by_class(self.y, n_wanted, 0)] = True
-            thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
-            if all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned):
-                folds = thinned
-            else:
-                kept[:] = True
-        return task, folds, (kept.sum() + task.n_unlabelled) / self.n_rows
+        rows = _rows_of(folds)
+        n_wanted, n_kept = max(int(share * len(rows)), FEW_ROWS), len(rows)
+        if n_wanted < len(rows):
+            thinned = self._keep(folds, rows[draw_by_class(self.y[rows], n_wanted, 0)])
+            if thinned:
+                folds, n_kept = thinned, n_wanted
+        return task, folds, (n_kept + task.n_unlabelled) / (len(rows) + self.n_unlabelled)
 
     def part(self, share: float, seed: int) -> "LabelTask":
         """Return a share of all samples, of each class as large a share as of all; but of few samples all."""
@@ -157,109 +235,31 @@ class LabelTask(Task):
 
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler and a classifier to all samples."""
-        scaler = self.fit_scaler(self.X)
+        scaler = self.fit_scaler(self.X, self.sample_weight)
         more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
+        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
         Z = scaler.transform(self.X)
-        fitted = _fit(_set(candidate, setting), Z, self.y, more)
+        fitted = _fit(_set(candidate, setting), Z, self.y, more, weight)
         return Fitted(scaler, fitted, kernel_of(fitted, Z))
 
+    def _keep(self, folds: Folds, rows: Index) -> Folds:
+        """Return folds of some of the samples; none if one of them has nothing to learn or to test."""
+        kept = np.zeros(len(self.y), dtype=bool)
+        kept[rows] = True
+        thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
+        usable = all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned)
+        return thinned if usable else []
+
     def _rows(self, some: Index) -> "LabelTask":
-        return replace(self, X=self.X[some], y=self.y[some])
+        given = {"groups": self.groups, "sample_weight": self.sample_weight}
+        parts: dict[str, Any] = {name: value[some] for name, value in given.items() if value is not None}
+        return replace(self, X=self.X[some], y=self.y[some], **parts)
 
     def _spare(self, n: int) -> "LabelTask":
         """Return the task with at most n of the samples without labels: every k-th."""
         if self.unlabelled is None or self.n_unlabelled <= n:
             return self
         return replace(self, unlabelled=self.unlabelled[:: -(-self.n_unlabelled // max(n, 1))])
-
-
-class LabelRace(Race):
-    """A race that is scored by the classes of held-out samples."""
-
-    metric = ERROR
-    rule_name = ONE_STANDARD_ERROR
-
-    def __init__(self, candidates: list[Candidate], n_rows: int, seed: int) -> None:
-        super().__init__(candidates, REFERENCE)
-        self.seed = seed
-        self.wrong = np.full((n_rows, len(self.entries)), np.nan)
-        grids = [find_nearby(candidate.settings(), candidate.grid) for candidate in candidates]
-        nearby = block_diag(*grids)
-        self.rule = Rule(
-            np.array([entry.candidate for entry in self.entries], dtype=np.intp),
-            nearby / nearby.sum(axis=1, keepdims=True),
-        )
-
-    def keep(self, test: Index, entries: Index, values: Array) -> None:
-        """Keep which samples were classified wrongly."""
-        self.wrong[np.ix_(test, entries)] = values
-
-    def errors(self, entries: Index) -> Array:
-        """Return the mean errors of entries over the samples that all of them were scored on."""
-        means: Array = self._scored(entries).mean(axis=0)
-        return means
-
-    def choose(self, entries: Index) -> int:
-        """Return the entry that the selection rule takes."""
-        wrong = self._scored(entries)
-        return int(entries[choose(wrong, self.rule.among(entries), np.ones((1, len(wrong))))[0]])
-
-    def measure(self, candidate: int, entry: int) -> Measure:
-        """Return the error of choosing among a candidate's settings."""
-        return self._measure(self.finalists_of(candidate))
-
-    def measure_selection(self) -> Measure:
-        """Return the error of choosing among all finalists."""
-        return self._measure(self.finalists())
-
-    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
-        """Return how much more error a candidate has than the reference, on the samples of both."""
-        mine, theirs = self.finalists_of(candidate), self.finalists_of(reference)
-        if not len(theirs):
-            return Difference()
-        wrong = self._scored(np.concatenate([mine, theirs]))
-        n = len(wrong)
-        every, columns, errors = np.ones((1, n)), [], []
-        for entries, values in ((mine, wrong[:, : len(mine)]), (theirs, wrong[:, len(mine) :])):
-            rule = self.rule.among(entries)
-            errors.append(float(judge_choice(values, draw_rows(n, self.seed), rule).mean()))
-            columns.append(values[:, choose(values, rule, every)[0]])
-        difference, paired = errors[0] - errors[1], columns[0] - columns[1]
-        variance = max(float(np.var(paired)), 1.0 / n)  # as if they differed on one sample at least
-        noise = Z95 * float(np.sqrt(variance / n * self.inflation))
-        return Difference(difference, difference - noise, difference + noise)
-
-    def drop_hopeless(self) -> None:
-        """Take out settings that are far behind the best, on the samples that both have been scored on.
-
-        The best setting of the reference, with which others are compared, stays.
-        """
-        running = np.flatnonzero(self.alive & (self.n_folds > 0))
-        if len(running) < 2:
-            return
-        best = running[np.argmin(self.errors(running))]
-        kept = None if self.reference is None else self.best_of(self.reference)
-        for entry in running:
-            if entry != kept and self._is_hopeless(int(entry), int(best)):
-                self.drop(int(entry))
-
-    def _is_hopeless(self, entry: int, best: int) -> bool:
-        difference = self.wrong[:, entry] - self.wrong[:, best]
-        difference = difference[np.isfinite(difference)]
-        noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
-        return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))
-
-    def _scored(self, entries: Index) -> Array:
-        """Return whether each of some entries was wrong, on the samples that all of them were scored on."""
-        wrong = self.wrong[:, entries]
-        scored: Array = wrong[np.isfinite(wrong).all(axis=1)]
-        return scored
-
-    def _measure(self, entries: Index) -> Measure:
-        wrong = self._scored(entries)
-        judged = judge_choice(wrong, draw_rows(len(wrong), self.seed), self.rule.among(entries))
-        error, n_folds = float(judged.mean()), int(self.n_folds[entries].min())
-        return Measure.of_share(self.metric, error, standard_error(error, len(wrong)), n_folds)
 
 
 def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:
@@ -280,6 +280,57 @@ def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:
     return chosen
 
 
+def decide(fitted: Any, X: Array, classes: NDArray[Any]) -> tuple[Index, Array]:
+    """Return the classes of samples, as positions, and their decision values, one column per class.
+
+    Of two classes there is one column. Who has no decision values says them by probabilities, or by 1 for a
+    class and 0 for the others; a class that it has not seen comes last.
+    """
+    if hasattr(fitted, "decision_function"):
+        values = np.asarray(fitted.decision_function(X), dtype=np.float64)
+    elif hasattr(fitted, "predict_proba"):
+        chances = np.log(np.maximum(fitted.predict_proba(X), 1e-9))
+        values = chances[:, 1] - chances[:, 0] if chances.shape[1] == 2 else chances
+    else:
+        predicted = np.searchsorted(classes, fitted.predict(X))
+        hard = (predicted[:, None] == np.arange(len(classes))).astype(np.float64)
+        return predicted, hard[:, 1:] - hard[:, :1] if len(classes) == 2 else hard
+    by_sign = values.ndim == 1 and isinstance(fitted, SVC | SVMClassifier)  # their sign is their prediction
+    chosen = fitted.classes_[(values > 0).astype(int)] if by_sign else fitted.predict(X)
+    return np.searchsorted(classes, chosen), _align(values, fitted.classes_, classes)
+
+
+def _align(values: Array, seen: NDArray[Any], classes: NDArray[Any]) -> Array:
+    """Return a column per class, also of those that were not in the training samples."""
+    if len(classes) == 2:
+        return values.reshape(len(values), -1)[:, -1:]
+    if values.ndim == 1:
+        values = np.column_stack([-values, values])
+    if len(seen) == len(classes):
+        return values
+    everything = np.repeat(values.min(axis=1, keepdims=True) - 1.0, len(classes), axis=1)
+    everything[:, np.searchsorted(classes, seen)] = values
+    return everything
+
+
+def _rows_of(folds: Folds) -> Index:
+    """Return the samples that are in some folds."""
+    rows: Index = np.unique(np.concatenate([part for fold in folds for part in fold]))
+    return rows
+
+
+def _usable(folds: Folds, y: NDArray[Any]) -> Folds:
+    """Return the folds that have something to test, and two classes to learn from."""
+    usable = [(train, test) for train, test in folds if len(test) and len(np.unique(y[train])) > 1]
+    if not usable:
+        raise ValueError(f"{len(y)} samples are too few to hold some out: those left are of one class")
+    return usable
+
+
+def _quote(label: Any) -> str:
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
 def _is_classifier(estimator: Any) -> bool:
     return hasattr(estimator, "fit") and hasattr(estimator, "predict")
 
@@ -293,8 +344,10 @@ def _set(candidate: Candidate, setting: dict[str, Any]) -> Any:
     return clone(candidate.estimator).set_params(**setting)
 
 
-def _fit(estimator: Any, X: Array, y: NDArray[Any], more: dict[str, Array]) -> Any:
-    return estimator.fit(X, y, **(more if takes_unlabelled(estimator) else {}))
+def _fit(
+    estimator: Any, X: Array, y: NDArray[Any], more: Mapping[str, Array], weight: Mapping[str, Array]
+) -> Any:
+    return estimator.fit(X, y, **(more if takes_unlabelled(estimator) else {}), **weight)
 
 
 def _with_kernel(
@@ -302,17 +355,17 @@ def _with_kernel(
     setting: dict[str, Any],
     X: Array,
     y: NDArray[Any],
-    more: dict[str, Array],
+    more: Mapping[str, Array],
     shared: dict[str, SharedKernel],
 ) -> tuple[Any, float]:
-    """Return the estimator, with its learner's kernel in the learner's place if C is all that is to be set.
+    """Return the estimator, with its learner's kernel in the learner's place if only the SVM is to be set.
 
     Without a C of its own (None) an SVM asks its learner for one: then the learner stays.
     """
     estimator = _set(candidate, setting)
     if setting.get("C") is None or not takes_unlabelled(estimator):
         return estimator, 0.0
-    key = joblib.hash({name: value for name, value in setting.items() if name != "C"})
+    key = joblib.hash({name: value for name, value in setting.items() if name not in OF_THE_SVM})
     if key not in shared:
         start = time.perf_counter()
         kernel = clone(estimator.learner).fit(X, y, **more).kernel_

@@ -19,7 +19,7 @@ from mercer.quality import pair_auc
 from mercer.search.candidates import Candidate, as_candidates
 from mercer.search.race import Outcome, Race
 from mercer.search.result import Z95, Difference, Measure, Metric
-from mercer.search.task import Attempt, Fitted, Folds, Sample, Task, try_settings
+from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
 from mercer.superkernels import Alignment
 
 AUC = Metric(
@@ -70,12 +70,17 @@ class PairTask(Task):
         wanted = "a learner such as IdealizedKernel, if pairs are given, or (learner, grid)"
         return as_candidates(given, wanted, _is_learner, GROWTH)
 
-    def at_most(self, n: int, seed: int) -> "PairTask":
-        """Return all samples that are in a pair, and some others, whatever n is.
+    def plan(self, cv: Any, max_rows: int, seed: int) -> Plan:
+        """Return all samples that are in a pair, and some others, whatever the number; and folds of pairs.
 
         People list few pairs, and all of them count.
         """
-        return self.with_others(MOST_OTHERS)
+        if not isinstance(cv, int):
+            raise TypeError(
+                f"folds of pairs are drawn by the search: cv must be a number of folds, not {cv!r}"
+            )
+        some = self.with_others(MOST_OTHERS)
+        return Plan(some, some.split(cv, seed))
 
     def with_others(self, n: int) -> "PairTask":
         """Return all samples that are in a pair, and n others at most: every k-th."""

@@ -1,6 +1,7 @@
 """The race of all settings over the folds: how each did, which are still in it, and how long they took."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Outcome(NamedTuple):
     predict_seconds: Array
     seconds: float  # of all together
     failures: dict[int, str]  # why a setting has no values
+    compiling: float = 0.0  # seconds that came on top, and will not come again
 
 
 class Fate(NamedTuple):
@@ -49,7 +51,7 @@ class Fate(NamedTuple):
 class Race(ABC):
     """What is known of each setting so far. How settings are scored is left to those that inherit."""
 
-    metric: ClassVar[Metric]
+    metric: Metric
     rule_name: ClassVar[str] = BEST
 
     def __init__(self, candidates: list[Candidate], reference: str) -> None:
@@ -62,8 +64,11 @@ class Race(ABC):
         self.n_folds = np.zeros(len(self.entries), dtype=int)
         self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
         self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
-        self.share = 1.0  # of the samples that were looked at
-        self.n_trained = 0  # what a fit saw of them
+        self.broken = np.zeros(len(self.entries), dtype=bool)  # failed
+        self.baseline: int | None = None  # the candidate that takes no learning, and never wins
+        self.share = 1.0  # of the samples that were to be compared on
+        self.n_rows = 0  # how many samples these are
+        self.n_trained = np.zeros(len(self.entries), dtype=int)  # what a fit of each saw of them
         self.n_splits = 2  # folds that there are
         self.fates: dict[int, Fate] = {}  # of candidates that did not run to the end
 
@@ -87,29 +92,27 @@ class Race(ABC):
     def measure_selection(self) -> Measure:
         """Return how good the winner is, corrected for the choice among all candidates and settings."""
 
+    def begin(self, folds: Sequence[tuple[Any, Any]], n_trained: int) -> None:
+        """Take note of the folds that come, and of what a fit sees of the samples."""
+        self.n_splits, self.n_rows, self.n_trained[:] = len(folds), n_trained, n_trained
+
     def drop_hopeless(self) -> None:  # noqa: B027
         """Take out settings that will not win, but not the best one of the reference."""
-
-    @property
-    def inflation(self) -> float:
-        """Return how much larger the variance of a difference is than samples suggest that were scored once.
-
-        Training parts overlap, and another draw of them would change all predictions: for k folds, 1 + k
-        times the ratio of test samples to training samples [NB03].
-
-        [NB03] Nadeau, Bengio: Inference for the generalization error. Machine Learning 52, 2003.
-        """
-        return 1.0 + self.n_splits / max(self.n_splits - 1, 1)
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""
         mine = np.array([entry.candidate == candidate for entry in self.entries])
         return np.flatnonzero(mine & self.alive if alive else mine)
 
+    def running(self) -> list[int]:
+        """Return the candidates that compete, without the baseline."""
+        return [i for i in range(len(self.candidates)) if i != self.baseline]
+
     def record(self, candidate: int, entries: Index, test: Any, outcome: Outcome) -> None:
         """Enter what came of a candidate on one fold."""
         failed = np.array([k in outcome.failures for k in range(len(entries))], dtype=bool)
-        self.alive[entries[failed]], self.lost[entries[failed]] = False, True
+        self.alive[entries[failed]] = False
+        self.lost[entries[failed]] = self.broken[entries[failed]] = True
         if failed.any():
             why = next(iter(outcome.failures.values()))
             self.fates[candidate] = Fate(FAILED, why if failed.all() else f"some settings failed: {why}")
@@ -118,6 +121,11 @@ class Race(ABC):
         self.fit_seconds[worked] += outcome.fit_seconds[~failed]
         self.predict_seconds[worked] += outcome.predict_seconds[~failed]
         self.n_folds[worked] += 1
+
+    def fail(self, entry: int, why: str) -> None:
+        """Take a setting out of the race that did well and cannot be fitted to all samples."""
+        self.alive[entry], self.lost[entry], self.broken[entry] = False, True, True
+        self.fates[self.entries[entry].candidate] = Fate(FAILED, f"the last fit failed: {why}")
 
     def withdraw(self, candidate: int, fate: Fate) -> None:
         """Take a candidate out of the race."""
@@ -135,9 +143,14 @@ class Race(ABC):
         """Return the entries that may win: not far behind, and scored on half of the folds at least.
 
         Those that ran out of time are among them: the cheapest, which came further, would win without a
-        contest.
+        contest. If all those failed, the ones that were dropped for being behind are next.
         """
-        able = np.flatnonzero(~self.lost & (self.n_folds > 0))
+        scored = self.n_folds > 0
+        if self.baseline is not None:
+            scored[self.of(self.baseline)] = False
+        able = np.flatnonzero(scored & ~self.lost)
+        if not len(able):
+            able = np.flatnonzero(scored & ~self.broken)
         found: Index = able[2 * self.n_folds[able] >= self.n_folds[able].max(initial=0)]
         return found
 
@@ -168,19 +181,27 @@ class Race(ABC):
 
     def result(self, winner: int | None = None, stopped: str | None = None) -> SearchResult:
         """Return the ranking so far; with an entry as the winner, the outcome."""
-        names = tuple(candidate.name for candidate in self.candidates)
+        names = [candidate.name for candidate in self.candidates]
         so_far = SearchResult(
             self.metric,
             rank_candidates(self._candidate_result(i, winner) for i in range(len(names))),
-            names,
+            tuple(name for i, name in enumerate(names) if i != self.baseline),
             self.rule_name,
             None if self.reference is None else names[self.reference],
             stopped=stopped,
+            baseline=None if self.baseline is None else names[self.baseline],
+            n_splits=self.n_splits,
         )
         if winner is None:
             return so_far
         candidate, setting = self.entries[winner]
-        return so_far._replace(winner=names[candidate], settings=setting, measure=self.measure_selection())
+        return so_far._replace(
+            winner=names[candidate],
+            settings=setting,
+            measure=self.measure_selection(),
+            gain=Difference() if self.baseline is None else self.compare(candidate, winner, self.baseline),
+            n_trained=int(self.n_trained[winner]),
+        )
 
     def _candidate_result(self, i: int, winner: int | None) -> CandidateResult:
         name, fate = self.candidates[i].name, self.fates.get(i, Fate(FINISHED, ""))
@@ -190,7 +211,7 @@ class Race(ABC):
             if winner is not None and fate.status == FINISHED:
                 fate = Fate(OUT_OF_TIME, "not scored: the search ended before its turn")
             return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
-        reference = self.reference
+        reference = None if i == self.baseline else self.reference
         return CandidateResult(
             name,
             self.entries[best].setting,

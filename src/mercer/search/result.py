@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 UNKNOWN = float("nan")
 Z95 = 1.96  # standard errors to either side of a 95 % confidence interval
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
-PLAIN_FIELDS = ("rule", "reference", "winner", "settings", "n_fitted", "stopped")  # of a result, as in JSON
+PLAIN_FIELDS = (  # of a result, as in JSON
+    *("rule", "reference", "winner", "settings", "n_fitted", "stopped"),
+    *("baseline", "n_splits", "n_trained"),
+)
 ONE_STANDARD_ERROR, BEST = "one standard error", "best"  # how a candidate is selected
+
+
+class SearchWarning(UserWarning):
+    """A search's numbers rest on less than was asked for, or its winner is no better than no model."""
 
 
 class Metric(NamedTuple):
@@ -38,6 +45,7 @@ class Measure(NamedTuple):
     low: float = UNKNOWN  # the 95 % confidence interval
     high: float = UNKNOWN
     n_folds: int = 0
+    n_samples: int = 0  # that it was measured on
 
     @property
     def is_known(self) -> bool:
@@ -109,6 +117,14 @@ class SearchResult(NamedTuple):
         How many samples the winner was fitted to.
     stopped : str or None
         "budget", "interrupt" or "callback", if the search did not run to its end.
+    baseline : str or None
+        The line of what takes no learning: always the most frequent class.
+    gain : Difference
+        How much larger the winner's value is than the baseline's.
+    n_splits : int
+        How many folds were asked for.
+    n_trained : int
+        How many samples the winner was fitted to when it was scored.
     """
 
     metric: Metric
@@ -121,6 +137,10 @@ class SearchResult(NamedTuple):
     measure: Measure | None = None
     n_fitted: int = 0
     stopped: str | None = None
+    baseline: str | None = None
+    gain: Difference = Difference()
+    n_splits: int = 0
+    n_trained: int = 0
 
     def candidate(self, name: str) -> CandidateResult:
         """Return the result of a candidate."""
@@ -129,6 +149,10 @@ class SearchResult(NamedTuple):
     def names(self) -> list[str]:
         """Return the candidates, the best first."""
         return [one.name for one in self.candidates]
+
+    def compared(self) -> list[CandidateResult]:
+        """Return the candidates that were scored, without the baseline."""
+        return [one for one in self.candidates if one.measure.is_known and one.name != self.baseline]
 
     def is_compared(self) -> bool:
         """Return whether any candidate was compared with the reference."""
@@ -160,7 +184,8 @@ class SearchResult(NamedTuple):
             tuple(_candidate(one, metric) for one in document["candidates"]),
             tuple(document["listed"]),
             measure=None if measure is None else Measure(metric, **_numbers(measure)),
-            **{name: document[name] for name in PLAIN_FIELDS},
+            gain=Difference(**_numbers(document.get("gain", {}))),
+            **{name: document[name] for name in PLAIN_FIELDS if name in document},
         )
 
 

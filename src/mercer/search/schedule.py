@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -21,17 +21,19 @@ RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
 SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
 
 
-class Clock(NamedTuple):
-    """When the search began, and how many seconds it may take."""
+@dataclass
+class Clock:
+    """When the search began, and how many seconds it may take, those of compiling not counted."""
 
     start: float
     budget: float | None
+    excused: float = 0.0
 
     def left(self) -> float:
         """Return the seconds that are left; infinitely many without a budget."""
         if self.budget is None:
             return np.inf
-        return self.start + self.budget - time.monotonic()
+        return self.start + self.budget + self.excused - time.monotonic()
 
 
 @dataclass
@@ -82,9 +84,10 @@ class Schedule:
         if self.clock.budget is not None:
             task, folds = self._fit_into_budget(task, folds)
         # those that failed on few samples come last: the first one is to give a model whatever happens
-        order = sorted(range(len(race.candidates)), key=lambda i: self.expected.get(i, np.inf))
-        race.n_trained, race.n_splits = task.size(folds[0][0]), len(folds)
+        order = sorted(race.running(), key=lambda i: self.expected.get(i, np.inf))
+        race.begin(folds, task.size(folds[0][0]))
         for train, test in folds:
+            self._score_baseline(task, train, test)
             running = [i for i in order if len(race.of(i, alive=True))]
             for i, entries, outcome in self._run_fold(running, task, train, test):
                 race.record(i, entries, test, outcome)
@@ -95,6 +98,13 @@ class Schedule:
                 return "budget"
             race.drop_hopeless()
         return None
+
+    def _score_baseline(self, task: Task, train: Any, test: Any) -> None:
+        """Score what takes no learning, and no time."""
+        i = self.race.baseline
+        if i is not None:
+            outcome = task.evaluate(self.race.candidates[i], [{}], train, test)
+            self.race.record(i, self.race.of(i), test, outcome)
 
     def _fit_into_budget(self, task: Task, folds: Folds) -> tuple[Task, Folds]:
         """Return as many of the samples as there is time for, with an idea of what each candidate takes."""
@@ -113,7 +123,7 @@ class Schedule:
         go on: a slow one shall not use up the time that quick ones need.
         """
         few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
-        tried = self._time_each(few, list(range(len(self.race.candidates))), n_settings=1)
+        tried = self._time_each(few, self.race.running(), n_settings=1)
         known = self._time_each(some, sorted(tried, key=tried.__getitem__))
         return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
 
@@ -128,6 +138,7 @@ class Schedule:
             settings = candidate.settings()[:n_settings]
             with one_thread():  # the samples are few
                 outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
+            self.clock.excused += outcome.compiling
             works = len(outcome.failures) < len(settings)
             seconds[i] = outcome.seconds * sample.times**candidate.growth if works else np.inf
         return seconds
@@ -154,6 +165,7 @@ class Schedule:
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
         with closing(parallel(jobs())) as outcomes:
             for k, outcome in enumerate(outcomes):
+                self.clock.excused += outcome.compiling / effective_n_jobs(self.n_jobs)
                 yield *started[k], outcome
                 if self.is_over:
                     break

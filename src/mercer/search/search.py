@@ -2,28 +2,39 @@
 
 import time
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
-from mercer._typing import Array
+from mercer._typing import Array, Flags, Index
 from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
-from mercer.search.label_task import LabelTask
+from mercer.search.label_race import LabelRace
+from mercer.search.label_task import LabelTask, decide
 from mercer.search.pair_task import PairTask
 from mercer.search.race import Race
-from mercer.search.result import SearchResult
+from mercer.search.result import SearchResult, SearchWarning
 from mercer.search.schedule import Clock, Schedule
-from mercer.search.task import Fitted, Task
+from mercer.search.scoring import find_scoring
+from mercer.search.task import Fitted, Task, reason
+from mercer.search.words import doubts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +61,14 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         kernel, superkernel, RBF-SVM, stump kernel, linear SVM, boosted and idealized kernels and KernelBoost,
         with small grids. A list of names: some of these. To learn from pairs: a dict of learners, or of
         (learner, grid).
-    cv : int, default=5
-        Number of folds; fewer if a class has fewer samples.
+    scoring : str, callable or None, default=None
+        What candidates are judged by, as scikit-learn calls it: "accuracy" (None), "balanced_accuracy",
+        "roc_auc", "average_precision", "neg_log_loss", "f1", "f1_macro"; or another scorer, which is known
+        for whole folds only and has wider intervals. Average precision and F1 of two classes are those of
+        class 1, or of the rarer one if there is no class called 1.
+    cv : int, splitter or iterable, default=5
+        Number of folds, fewer if a class has fewer samples; or what gives training and test samples, as in
+        scikit-learn. A number with `groups` keeps each group together.
     budget : float or None, default=None
         Time budget in seconds. Cheap candidates come first, those that would take too long are left out, and
         what is done when the time is up is ranked.
@@ -59,6 +76,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         Maximum number of samples for the comparison, drawn by class; fewer (but at least 1000) if the budget
         requires it. The winner is fitted to all samples, or to as many as the budget is expected to allow.
         From pairs: all samples that are in a pair, and at most 1000 others.
+    class_weight : "auto", "balanced", dict or None, default="auto"
+        Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts
+        rare classes as much as others (balanced accuracy, average precision, F1) and a class is rare.
+    refit : bool, default=True
+        Whether the winner is fitted to all samples.
     n_jobs : int or None, default=None
         Number of candidates evaluated in parallel, by joblib (``joblib.parallel_config(backend="dask")``
         distributes them).
@@ -76,8 +98,16 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     best_name_, best_settings_ : str, dict
         The selected candidate, and its settings.
     error_, std_error_ : float
-        The expected error of the search on new samples, with its standard error. After a fit to pairs,
-        `auc_` instead of `error_`.
+        The expected error of the search on new samples, with its standard error; its 95 % interval is in
+        ``result_.measure``. With another `scoring` there is `best_score_` alone; after a fit to pairs,
+        `auc_`.
+    best_score_ : float
+        The expected score on new samples, greater is better.
+    cv_results_ : dict
+        The scores of all settings, fold by fold and not corrected for any choice, as in
+        `sklearn.model_selection.GridSearchCV`; `best_index_` is the selected one.
+    calibration_ : Calibration
+        What makes probabilities of decision values.
     leaderboard_ : pandas.DataFrame
         One row per candidate: error and standard error (corrected for the choice among its own settings),
         difference to the RBF-SVM with its 95 % confidence interval (low, high), seconds to fit and to
@@ -109,21 +139,36 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self,
         candidates: Any = None,
         *,
-        cv: int = 5,
+        scoring: Any = None,
+        cv: Any = 5,
         budget: float | None = None,
         max_rows: int = 4000,
+        class_weight: Any = "auto",
+        refit: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.candidates = candidates
+        self.scoring = scoring
         self.cv = cv
         self.budget = budget
         self.max_rows = max_rows
+        self.class_weight = class_weight
+        self.refit = refit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, unlabelled: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        pairs: Any = None,
+        unlabelled: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Search, and fit the winner.
 
         Parameters
@@ -136,25 +181,36 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             Similar and dissimilar samples, if there are no classes.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
             More samples, without classes, for the learners and the scaler.
+        groups : array-like of shape (n_samples,), optional
+            Samples of a group are never in the training and the test part of the same fold.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each sample counts, for the classifiers and in their scores. Samples of weight zero are
+            left out.
         """
         clock = Clock(time.monotonic(), self.budget)
-        task = self._check(X, y, pairs, unlabelled)
+        task, cv = self._check(X, y, pairs, unlabelled, groups, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        searched = task.at_most(self.max_rows, seed)
+        plan = task.plan(cv, self.max_rows, seed)
+        searched, folds = plan.task, plan.folds
         candidates = searched.list_candidates(self.candidates, seed)
-        folds = searched.split(self.cv, seed)
         race = searched.start_race(candidates, folds, seed)
         context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
-        with one_thread(searched.n_rows <= ONE_THREAD):
+        with one_thread(sum(map(len, folds[0])) <= ONE_THREAD):
             schedule = Schedule(race, clock, self.n_jobs, lambda: self._report(context, race))
             stopped = schedule.run(searched, folds)
             _check_some_worked(race)
-            winner = race.winner()
-            result = race.result(winner, stopped)
-            fitted, result = self._fit_winner(race, winner, result, task, searched, clock, seed)
-        self.result_, self._classes = result, np.unique(task.y) if isinstance(task, LabelTask) else None
-        self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+            fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
+        asked = self.cv if isinstance(self.cv, int) else len(folds)
+        self.result_ = result._replace(n_splits=max(asked, result.n_splits))
+        self._classes = task.classes if isinstance(task, LabelTask) else None
+        if isinstance(race, LabelRace):
+            self.cv_results_, self.best_index_ = race.cv_results(), winner
+            self.calibration_ = race.calibration(winner)
+        if fitted is not None:
+            self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+        for sentence in doubts(self.result_):
+            warnings.warn(sentence, SearchWarning, stacklevel=3)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -173,6 +229,20 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def best_settings_(self) -> dict[str, Any]:
         """The settings that were fitted."""
         return self._outcome().settings
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The settings that were fitted, as scikit-learn's searches call them."""
+        return self.best_settings_
+
+    @property
+    def best_score_(self) -> float:
+        """The expected score on new samples, greater is better: 1 − error, minus the log loss."""
+        outcome = self._outcome()
+        value, key = float(outcome.measure.value), outcome.metric.key
+        if outcome.metric.greater_is_better:
+            return value
+        return 1.0 - value if key == "error" else -value
 
     @property
     def stopped_(self) -> str | None:
@@ -208,22 +278,43 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the winner's predictions."""
-        check_is_fitted(self)
-        if not hasattr(self.best_estimator_, "predict"):
+        estimator = self._winner()
+        if not hasattr(estimator, "predict"):
             raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
-        labels: NDArray[Any] = self.best_estimator_.predict(
-            validate_data(self, X, reset=False, dtype=np.float64)
-        )
+        labels: NDArray[Any] = estimator.predict(validate_data(self, X, reset=False, dtype=np.float64))
         return labels
 
     @available_if(lambda self: hasattr(self.best_estimator_, "decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the winner's decision values."""
-        check_is_fitted(self)
-        values: Array = self.best_estimator_.decision_function(
+        values: Array = self._winner().decision_function(
             validate_data(self, X, reset=False, dtype=np.float64)
         )
         return values
+
+    @available_if(lambda self: self.calibration_ is not None)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, one column for each of `classes_`.
+
+        They are calibrated on the winner's decision values for held-out samples. `predict` is the winner's
+        own decision, which need not be the most probable class.
+        """
+        estimator = self._winner()
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        assert self.calibration_ is not None  # or this method is not there
+        return self.calibration_(decide(estimator, X, self.classes_)[1])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score on new samples: that of `scoring`, as scikit-learn has it, or the accuracy."""
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(check_scoring(self, self.scoring or "accuracy")(self, X, y, **options))
+
+    def _winner(self) -> Any:
+        """Return the fitted winner, or say why there is none."""
+        check_is_fitted(self, "result_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("the winner was not fitted: use refit=True")
+        return self.best_estimator_
 
     def _outcome(self) -> Any:
         """Return the result of a search that is over."""
@@ -239,25 +330,47 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise AttributeError(f"the search was judged by {outcome.metric.key}, not by {key}")
         return float(outcome.measure.value)
 
-    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> Task:
-        """Return what is searched on: labels, or pairs."""
-        check_count(self.cv, "cv", least=2)
+    def _check(
+        self, X: Any, y: Any, pairs: Any, unlabelled: Any, groups: Any, sample_weight: Any
+    ) -> tuple[LabelTask | PairTask, Any]:
+        """Return what is searched on, labels or pairs, and how it is split."""
+        if not isinstance(self.cv, Iterable) and not hasattr(self.cv, "split"):
+            check_count(self.cv, "cv", least=2)
         check_count(self.max_rows, "max_rows", least=10)
         if self.budget is not None:
             check_positive(self.budget, "budget")
         if y is None and pairs is not None:
+            for name, value in {
+                "groups": groups,
+                "sample_weight": sample_weight,
+                "scoring": self.scoring,
+            }.items():
+                if value is not None:
+                    raise ValueError(f"{name} is for labels: leave it out where pairs are given")
             X = validate_data(self, X, dtype=np.float64)
-            return PairTask(X, Pairs(*pairs).check(len(X)), check_unlabelled(unlabelled, X.shape[1]))
+            more = check_unlabelled(unlabelled, X.shape[1])
+            return PairTask(X, Pairs(*pairs).check(len(X)), more), self.cv
         if pairs is not None:
             raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(X, groups)
+        cv = self.cv
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            counts = sample_weight > 0
+            cv = cv if isinstance(cv, int) or counts.all() else _folds_among(counts, cv, X, y, groups)
+            groups = None if groups is None else groups[counts]
+            X, y, sample_weight = X[counts], y[counts], sample_weight[counts]
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(
-                f"a search needs samples of two or more classes, but y holds one class: {classes[0]}"
-            )
-        return LabelTask(X, y, check_unlabelled(unlabelled, X.shape[1]))
+            there = f"one class: {classes[0]}" if len(classes) else "none"
+            raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
+        more = check_unlabelled(unlabelled, X.shape[1])
+        scoring = find_scoring(self.scoring, y)
+        return LabelTask(X, y, more, groups, sample_weight, scoring, self.class_weight), cv
 
     def _report(self, context: CallbackContext, race: Race) -> bool:
         """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
@@ -269,34 +382,56 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return bool(task.call_on_fit_task_end(estimator=self))
 
     def _fit_winner(
-        self,
-        race: Race,
-        winner: int,
-        result: SearchResult,
-        task: Task,
-        searched: Task,
-        clock: Clock,
-        seed: int,
-    ) -> tuple[Fitted, SearchResult]:
-        """Fit the winner to all samples, or to as many as there is time for."""
+        self, race: Race, stopped: str | None, task: Task, clock: Clock, seed: int
+    ) -> tuple[Fitted | None, SearchResult, int]:
+        """Fit the winner to all samples, or to as many as there is time for; if that fails, the next best."""
+        start = time.monotonic()
+        while True:
+            winner = race.winner()
+            result = race.result(winner, stopped)
+            if not self.refit:
+                return None, result, winner
+            try:
+                fitted, n_fitted, interrupted = self._refit(race, winner, task, clock, seed)
+            except Exception as error:
+                race.fail(winner, reason(error))
+                if not len(race.finalists()):
+                    raise
+                continue
+            self.refit_seconds_ = time.monotonic() - start
+            result = result._replace(stopped="interrupt") if interrupted else result
+            return fitted, result._replace(n_fitted=n_fitted), winner
+
+    def _refit(
+        self, race: Race, winner: int, task: Task, clock: Clock, seed: int
+    ) -> tuple[Fitted, int, bool]:
+        """Return the fitted winner, the number of samples, and whether it was interrupted for fewer."""
         entry = race.entries[winner]
-        candidate = race.candidates[entry.candidate]
+        candidate, n_trained = race.candidates[entry.candidate], int(race.n_trained[winner])
         seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
         times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.share * searched.n_rows / task.n_rows  # so many cost little more than a fold did
-        used = task.part(max(looked_at, race.n_trained * times / task.n_rows), seed)
-        start = time.monotonic()
+        looked_at = race.n_rows / task.n_rows  # so many cost little more than a fold did
+        used, fewer = (
+            task.part(max(looked_at, n_trained * times / task.n_rows), seed),
+            task.part(looked_at, seed),
+        )
         try:
-            fitted = used.fit(candidate, entry.setting)
+            return used.fit(candidate, entry.setting), len(used.X), False
         except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
-            if isinstance(error, KeyboardInterrupt):
-                result = result._replace(stopped="interrupt")
-            else:
-                warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=2)
-            used = task.part(looked_at, seed)
-            fitted = used.fit(candidate, entry.setting)
-        self.refit_seconds_ = time.monotonic() - start
-        return fitted, result._replace(n_fitted=len(used.X))
+            if len(fewer.X) >= len(used.X):  # which would begin the same again
+                raise
+            interrupted = isinstance(error, KeyboardInterrupt)
+            if not interrupted:
+                warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=4)
+            return fewer.fit(candidate, entry.setting), len(fewer.X), interrupted
+
+
+def _folds_among(counts: Flags, cv: Any, X: Array, y: NDArray[Any], groups: Any) -> list[tuple[Index, Index]]:
+    """Return a splitter's folds of all samples, by the numbers that those that count will have."""
+    number, rows = np.cumsum(counts) - 1, np.arange(len(y))
+    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
+    parts = ((rows[train], rows[test]) for train, test in splits)
+    return [(number[train[counts[train]]], number[test[counts[test]]]) for train, test in parts]
 
 
 def _check_some_worked(race: Race) -> None:

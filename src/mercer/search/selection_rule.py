@@ -81,8 +81,8 @@ def choose(wrong: Array, rule: Rule, counts: Array) -> Index:
     for first in own.T[:-1] if len(numbers) > 1 else ():  # the last would be the best
         draws = np.flatnonzero(is_open)
         more = errors[draws, first[draws]] - errors[draws, best[draws]]
-        apart = (wrong[:, first[draws]] != wrong[:, best[draws]]).T  # rows on which the two differ, by draw
-        noise = np.sqrt(np.einsum("di,di->d", counts[draws], apart))
+        apart = (wrong[:, first[draws]] - wrong[:, best[draws]]).T  # how the two differ on each row, by draw
+        noise = np.sqrt(np.einsum("di,di,di->d", counts[draws], apart, apart))
         taken = draws[more <= noise]
         chosen[taken], is_open[taken] = first[taken], False
     return chosen

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer._typing import Array
 from mercer.kernels import Rescaled
 from mercer.search.candidates import Candidate, are_names, pick
+from mercer.search.compilation import compiling
 from mercer.search.race import Outcome, Race
 
 Folds = Sequence[tuple[Any, Any]]
@@ -28,9 +29,17 @@ TELLING = (ValueError, MemoryError, RuntimeError, ArithmeticError, np.linalg.Lin
 class Attempt(NamedTuple):
     """What came of one setting."""
 
-    values: Array  # one per test sample or test pair: 1 where a class is wrong, or how similar a pair is
+    values: Array  # of each test sample or test pair, as the race keeps them
     fit_seconds: float
     predict_seconds: float
+
+
+class Plan(NamedTuple):
+    """What candidates are compared on."""
+
+    task: "Task"
+    folds: Folds  # what to learn from and what to be scored on
+    whole: Sequence[Any] | None = None  # for each fold all that could be learned from, if that is more
 
 
 class Sample(NamedTuple):
@@ -92,12 +101,8 @@ class Task(ABC):
         """Return the candidates that a user names, with their estimators."""
 
     @abstractmethod
-    def at_most(self, n: int, seed: int) -> Self:
-        """Return the task with at most n samples, for the comparison."""
-
-    @abstractmethod
-    def split(self, n_folds: int, seed: int) -> Folds:
-        """Return what to learn from and what to be scored on, fold by fold."""
+    def plan(self, cv: Any, max_rows: int, seed: int) -> Plan:
+        """Return the samples of the comparison, and its folds."""
 
     @abstractmethod
     def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> Race:
@@ -129,9 +134,12 @@ class Task(ABC):
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler and a candidate to everything."""
 
-    def fit_scaler(self, X: Array) -> StandardScaler:
-        """Return a scaler for some samples and all of which nothing is known."""
-        return StandardScaler().fit(X if self.unlabelled is None else np.vstack([X, self.unlabelled]))
+    def fit_scaler(self, X: Array, weight: Array | None = None) -> StandardScaler:
+        """Return a scaler for some samples, of some weight, and all of which nothing is known."""
+        if self.unlabelled is not None:
+            weight = None if weight is None else np.append(weight, np.ones(len(self.unlabelled)))
+            X = np.vstack([X, self.unlabelled])
+        return StandardScaler().fit(X, sample_weight=weight)
 
     def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare: those proposed, some of these by name, or the user's own."""
@@ -142,24 +150,35 @@ class Task(ABC):
 
 
 def try_settings(
-    settings: Sequence[dict[str, Any]], n_test: int, attempt: Callable[[dict[str, Any]], Attempt]
+    settings: Sequence[dict[str, Any]],
+    n_test: int,
+    attempt: Callable[[dict[str, Any]], Attempt],
+    n_values: int | None = None,
 ) -> Outcome:
-    """Try each setting, and go on if one fails."""
-    values = np.full((n_test, len(settings)), np.nan)
+    """Try each setting, and go on if one fails. There are `n_values` for each test sample; None is one.
+
+    The time that is spent on compiling does not count: it comes once, whoever is first.
+    """
+    shape = (n_test, len(settings)) if n_values is None else (n_test, len(settings), n_values)
+    values = np.full(shape, np.nan)
     fit_seconds, predict_seconds = np.zeros(len(settings)), np.zeros(len(settings))
     failures: dict[int, str] = {}
     begin = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), compiling() as spent:
         warnings.simplefilter("ignore")  # of settings that do not suit the data: their scores tell
         for k, setting in enumerate(settings):
+            before = spent.seconds
             try:
                 values[:, k], fit_seconds[k], predict_seconds[k] = attempt(setting)
             except Exception as error:  # a user's classifier may raise anything: the others go on
-                failures[k] = _reason(error)
-    return Outcome(values, fit_seconds, predict_seconds, time.perf_counter() - begin, failures)
+                failures[k] = reason(error)
+            fit_seconds[k] = max(fit_seconds[k] - (spent.seconds - before), 0.0)
+    seconds = max(time.perf_counter() - begin - spent.seconds, 0.0)
+    return Outcome(values, fit_seconds, predict_seconds, seconds, failures, spent.seconds)
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return what went wrong, in a sentence if the error has one."""
     name = type(error).__name__
     if not str(error):
         return name

@@ -91,7 +91,36 @@ def expected_on_new_samples(result: SearchResult) -> str:
     said = measure.metric.expectation.format(
         measure=describe_measure(measure), share=percent(measure.value), value=measure.value
     )
-    return f"{said}, corrected for the selection among candidates."
+    return f"{said}{_interval(measure)}, corrected for the selection among candidates{_basis(measure)}."
+
+
+def doubts(result: SearchResult) -> list[str]:
+    """Say what the numbers do not rest on: too few folds, no comparison, or no more than the majority."""
+    measure, name = result.measure, result.metric.name
+    if result.winner is None or measure is None:
+        return []
+    said = []
+    if 0 < measure.n_folds < result.n_splits:
+        said.append(f"The {name} rests on {measure.n_folds} of {result.n_splits} folds: it is less certain.")
+    if len(result.compared()) < 2 <= len(result.listed):
+        said.append(f"No other candidate was compared with {result.winner}: more time allows for that.")
+    return [*said, *filter(None, [compare_with_baseline(result)])]
+
+
+def compare_with_baseline(result: SearchResult) -> str:
+    """Say so if the winner is not clearly better than the most frequent class; otherwise nothing."""
+    gain = result.gain
+    if result.baseline is None or not gain.is_known or _is_better(gain, result.metric):
+        return ""
+    advice = (
+        ""
+        if result.metric.key != "error"
+        else ": if classes are rare, judge by another score, such as balanced accuracy"
+    )
+    return (
+        f"{result.winner} is not significantly better than {result.baseline} (difference "
+        f"{describe_difference(gain, result.metric)}){advice}."
+    )
 
 
 def compare_with_reference(result: SearchResult) -> str:
@@ -135,6 +164,10 @@ def explain_selection(result: SearchResult) -> str:
     first, winner = result.candidates[0], result.winner
     if winner is None or winner == first.name:
         return ""
+    if first.name == result.baseline:
+        return (
+            f"{winner} was selected although {first.name} has the {best_of(result.metric)}: that is no model."
+        )
     although = f"{winner} was selected although {first.name} has the {best_of(result.metric)}"
     if first.status in (FAILED, DROPPED):
         return f"{although}: {first.name} did not finish ({first.note})."
@@ -167,14 +200,32 @@ def as_html(result: SearchResult) -> str:
         for one in result.candidates
     ]
     table = pd.DataFrame(lines).to_html(index=False, escape=True, border=0)
-    said = [*head, describe_metric(result.metric), describe_comparison(result), describe_end(result)]
+    said = [*head, *doubts(result), describe_metric(result.metric), describe_comparison(result)]
+    said.append(describe_end(result))
     return table + "".join(f"<p>{escape(sentence)}</p>" for sentence in said if sentence)
+
+
+def _interval(measure: Measure) -> str:
+    """Return the 95 % interval in brackets, if it is known."""
+    if not np.isfinite([measure.low, measure.high]).all():
+        return ""
+    factor, digits, unit = _scale(measure.metric)
+    low, high = (f"{factor * value:.{digits}f}" for value in (measure.low, measure.high))
+    return f" (95 % interval {low} to {high}{unit})"
+
+
+def _basis(measure: Measure) -> str:
+    """Say what a measure rests on, if that is known."""
+    if not measure.n_samples:
+        return ""
+    folds = "1 fold" if measure.n_folds == 1 else f"{measure.n_folds} folds"
+    return f"; scored on {measure.n_samples} samples in {folds}"
 
 
 def _others_compared(result: SearchResult) -> bool:
     """Return whether another candidate was compared on half of the folds, as it must be to be selected."""
     most = max(one.measure.n_folds for one in result.candidates)
-    others = [one for one in result.candidates if one.name != result.winner and one.status != FAILED]
+    others = [one for one in result.compared() if one.name != result.winner and one.status != FAILED]
     return any(2 * one.measure.n_folds >= most > 0 and one.difference.is_known for one in others)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
 from mercer.svm.base import Samples
@@ -34,17 +35,22 @@ def make_grid(Cs: int | ArrayLike) -> Array:
 
 
 def split_folds(
-    cv: Any, samples: Samples, classes: NDArray[Any], among: Flags | None = None
+    cv: Any,
+    samples: Samples,
+    classes: NDArray[Any],
+    among: Flags | None = None,
+    groups: ArrayLike | None = None,
 ) -> list[tuple[Index, Index]]:
     """Return the rows of each fold that count; each class must be in every training part.
 
     Rows of no weight do not count, nor do others than those `among` which to stay.
     """
+    check_consistent_length(samples.X, groups)
     rows = np.arange(len(samples.X))
     counts = samples.weight > 0 if among is None else among & (samples.weight > 0)
     folds = []
     splitter = check_cv(cv, samples.label, classifier=True)
-    for k, fold in enumerate(splitter.split(samples.X, samples.label)):
+    for k, fold in enumerate(splitter.split(samples.X, samples.label, groups)):
         train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
         missing = np.setdiff1d(np.arange(len(classes)), samples.label[train])
         if len(missing) > 0:
@@ -62,7 +68,9 @@ class SelectedCSVC(DualSVC):
     """A `DualSVC` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Choose C by cross-validation, then fit the SVM to all samples.
 
         Parameters
@@ -74,10 +82,12 @@ class SelectedCSVC(DualSVC):
         sample_weight : array-like of shape (n_samples,), default=None
             What multiplies C for each sample. The scores are weighted alike, unless `scoring` is a callable.
             Samples of weight zero are left out.
+        groups : array-like of shape (n_samples,), default=None
+            What a splitter such as `sklearn.model_selection.GroupKFold` keeps together.
         """
         self.Cs_ = make_grid(self.Cs)
         samples = self._check_training(X, y, sample_weight)
-        folds = split_folds(self.cv, samples, self.classes_)
+        folds = split_folds(self.cv, samples, self.classes_, groups=groups)
         context = self._init_callback_context(max_subtasks=len(folds) + 1, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
         tasks = [

@@ -12,8 +12,9 @@ from mercer.report.content import Subject, duration
 from mercer.report.plots import leaderboard
 from mercer.report.sections.ranking import pairs_were_drawn, summarize
 from mercer.search import Difference, Measure, Metric
-from mercer.search.label_task import ERROR, LabelTask
+from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
+from mercer.search.scoring import ERROR
 from mercer.search.words import describe_rule
 from report.drawn import NAN, result_of
 from report.html_page import report, search_for

@@ -1,0 +1,127 @@
+r"""Probabilities from decision values that a model had for samples it had not seen.
+
+.. math:: p_c(x) \propto \exp(a\, d_c(x) + b_c)
+
+with the a ≥ 0 and b that make the true classes of such samples most likely. Of two classes, whose decision
+is one number f, that is the sigmoid of a f + b, Platt's [P99]; of more it is temperature scaling [GPSW17]
+with an offset for each class. Targets are Platt's: of a class of N samples (N + 1) / (N + 2), and the rest
+for the others, so that classes that are separated without an error do not get probabilities of 0 and 1.
+
+[P99] Platt: Probabilistic outputs for support vector machines. Advances in Large Margin Classifiers, 1999.
+[GPSW17] Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks. ICML 2017.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from mercer._typing import Array, Index
+
+MOST_STEPS = 50
+
+
+class Calibration(NamedTuple):
+    """How decision values become probabilities: softmax of `slope` × decision + `offsets`, class by class."""
+
+    slope: float
+    offsets: Array  # (n_classes,)
+
+    def __call__(self, decisions: Array) -> Array:
+        """Return the probability of each class, (n_samples, n_classes), from decision values."""
+        probabilities: Array = softmax(self.slope * by_class(decisions) + self.offsets, axis=1)
+        return probabilities
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as numbers and lists, for JSON."""
+        return {"slope": self.slope, "offsets": self.offsets.tolist()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Calibration":
+        """Return what `as_dict` wrote."""
+        offsets = np.asarray(document["offsets"], dtype=np.float64)
+        calibration = cls(float(document["slope"]), offsets)
+        if offsets.ndim != 1 or not np.isfinite([calibration.slope, *offsets]).all():
+            raise ValueError("a calibration is a number and a list of numbers")
+        return calibration
+
+
+def by_class(decisions: Array) -> Array:
+    """Return one column per class: of two classes, whose decision is f, −f/2 and f/2."""
+    decisions = np.asarray(decisions, dtype=np.float64)
+    if decisions.ndim == 2 and decisions.shape[1] > 1:
+        return decisions
+    half = decisions.reshape(-1) / 2.0
+    return np.column_stack([-half, half])
+
+
+def fit_calibration(decisions: Array, truth: Index, weight: Array | None = None) -> Calibration:
+    """Return the calibration under which the classes of some samples are most likely.
+
+    It has offsets only where the samples ask for them, by the Bayesian information criterion: without any,
+    the most probable class is the one of the largest decision value.
+
+    Parameters
+    ----------
+    decisions : array of shape (n,), (n, 1) or (n, n_classes)
+        Of a model that has not seen these samples.
+    truth : array of shape (n,)
+        Their classes, as positions.
+    weight : array of shape (n,), default=None
+        How much each counts.
+    """
+    D = by_class(decisions)
+    w = np.ones(len(D)) if weight is None else np.asarray(weight, dtype=np.float64)
+    unit = float(np.sqrt(w @ np.sum(D**2, axis=1) / w.sum())) or 1.0  # decisions have units of their own
+    targets = _targets(truth, D.shape[1], w)
+    n_offsets = D.shape[1] - 1
+    plain, loss = _maximize(D / unit, targets, w, 0)
+    shifted, less = _maximize(D / unit, targets, w, n_offsets)
+    found = shifted if 2.0 * (loss - less) > n_offsets * np.log(w.sum()) else plain
+    offsets = np.append(0.0, found[1:])
+    return Calibration(float(max(found[0], 0.0) / unit), offsets - offsets.mean())
+
+
+def _maximize(D: Array, targets: Array, w: Array, n_offsets: int) -> tuple[Array, float]:
+    """Return slope and offsets of the greatest likelihood, by Newton's method, and the loss: −log of that.
+
+    The first class has no offset, since a constant changes nothing.
+    """
+    n, n_classes = D.shape
+    features = np.zeros((n, n_classes, 1 + n_offsets))  # the logits are linear in the parameters
+    features[:, :, 0] = D
+    for c in range(n_offsets):
+        features[:, c + 1, c + 1] = 1.0
+
+    def loss(parameters: Array) -> float:
+        return float(-np.einsum("i,ic,ic->", w, targets, log_softmax(features @ parameters, axis=1)))
+
+    parameters, value = np.zeros(1 + n_offsets), np.inf
+    value = loss(parameters)
+    for _ in range(MOST_STEPS):
+        P = softmax(features @ parameters, axis=1)
+        gradient = np.einsum("i,ic,icp->p", w, P - targets, features)
+        mean = np.einsum("ic,icp->ip", P, features)
+        H = (
+            np.einsum("i,ic,icp,icq->pq", w, P, features, features, optimize=True)
+            - (w[:, None] * mean).T @ mean
+        )
+        step = np.linalg.lstsq(H, gradient, rcond=1e-12)[0]
+        scale = 1.0
+        while (less := loss(parameters - scale * step)) > value and scale > 1e-6:
+            scale /= 2.0
+        if not less <= value:
+            break
+        parameters, gain, value = parameters - scale * step, value - less, less
+        if gain <= 1e-14 * abs(value):
+            break
+    return parameters, value
+
+
+def _targets(truth: Index, n_classes: int, weight: Array) -> Array:
+    """Return Platt's targets: how likely each class is to be that of a sample of this class."""
+    counts = np.bincount(truth, weight, minlength=n_classes)[truth]
+    targets = np.repeat(1.0 / ((counts + 2.0) * (n_classes - 1))[:, None], n_classes, axis=1)
+    targets[np.arange(len(truth)), truth] = (counts + 1.0) / (counts + 2.0)
+    return targets

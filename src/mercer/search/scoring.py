@@ -1,0 +1,279 @@
+r"""What candidates are judged by: scikit-learn's scores, as losses of single samples.
+
+A score of a fold is a function θ(w) of the weights of its samples, of degree zero. To first order it is the
+mean of the samples' pseudo-values
+
+.. math:: \theta_i = \theta(w) + n w_i \, \partial\theta / \partial w_i,
+
+whose mean is θ itself (Euler) and whose variance is n times that of θ (the infinitesimal jackknife [E82]).
+Of accuracy they are 1 where a sample is right and 0 where it is wrong. So all that the search does with
+errors of samples (the bootstrap of the choice, paired differences, intervals) it does with ROC AUC and
+average precision, too. A score that is not here, a scorer of the user's own, is known for whole folds only.
+
+[E82] Efron: The jackknife, the bootstrap and other resampling plans. SIAM, 1982.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+
+from mercer._typing import Array, Flags, Index
+from mercer.search.calibration import by_class, fit_calibration
+from mercer.search.result import Metric
+
+ERROR = Metric(
+    key="error",
+    name="error",
+    meaning="the cross-validated share of samples that are predicted wrong",
+    expectation="Expected error on new samples: {measure}",
+    percent=True,
+    greater_is_better=False,
+)
+
+
+class Judged(NamedTuple):
+    """What a candidate said of the test samples of a fold, and what is true."""
+
+    truth: Index  # classes, as positions
+    predicted: Index
+    decisions: Array  # (n, 1) of two classes, else (n, n_classes)
+    weight: Array
+    n_classes: int
+    positive: int  # the class that average precision and F1 are about
+
+
+Slope = tuple[float, Array]  # a score, and its derivatives by the weights of the samples
+
+
+class Scoring(NamedTuple):
+    """A score by its name in scikit-learn, and how it is computed."""
+
+    name: str
+    metric: Metric
+    slope: Callable[[Judged], Slope] | None = None  # None: known for whole folds only
+    scorer: Any = None  # then, scikit-learn's
+    best: float = 1.0  # the loss is this less the score
+    positive: int = 1
+    balances: bool = False  # whether rare classes count as much as others
+
+    @property
+    def is_share(self) -> bool:
+        """Return whether the score is between 0 and 1."""
+        return self.best == 1.0
+
+    def losses(self, judged: Judged, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
+        """Return a loss for each test sample; their mean is that of the fold."""
+        if self.slope is None:
+            return np.full(len(X), self.best - float(self.scorer(fitted, X, y)))
+        score, slope = self.slope(judged)
+        pseudo = score + len(X) * judged.weight * slope
+        return np.round(self.best - pseudo, 12)  # equals are to be equal: 1, not 1 less a rounding error
+
+    def value(self, loss: float) -> float:
+        """Return what a mean loss is called: an error stays one, a score is a score."""
+        return self.best - loss if self.metric.greater_is_better else loss
+
+
+def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
+    """Return a score by its name, as scikit-learn's, or the one that a user's scorer gives."""
+    if given is None or given == "accuracy":
+        return ACCURACY
+    classes, counts = np.unique(y, return_counts=True)
+    if not isinstance(given, str) or given not in KNOWN:
+        scorer = check_scoring(_Anything(), scoring=given)
+        name = given if isinstance(given, str) else getattr(given, "__name__", "score")
+        return Scoring(name, _metric(name, name, "the mean over folds"), None, scorer, best=0.0)
+    positive = 1
+    if len(classes) == 2 and classes[1] not in (1, True):  # of words, the rarer one
+        positive = 0 if counts[0] < counts[1] else 1
+    shown, meaning, slope, best, balances = KNOWN[given]
+    if given in ABOUT_ONE_CLASS and len(classes) == 2:
+        shown = f"{shown} of {classes[positive]}"
+    if given == "neg_log_loss":
+        metric = _metric("log_loss", shown, meaning)._replace(greater_is_better=False)
+    else:
+        metric = _metric(given, shown, meaning)
+    return Scoring(given, metric, slope, None, best, positive, balances)
+
+
+def _metric(key: str, name: str, meaning: str) -> Metric:
+    return Metric(key, name, meaning, f"Expected {name} on new samples: {{measure}}", False, True)
+
+
+class _Anything:
+    """An estimator for scikit-learn's check of a scorer's name, which looks at nothing else."""
+
+    def fit(self) -> None:
+        """Do nothing."""
+
+    def score(self) -> None:
+        """Do nothing."""
+
+
+def of_means(values: Array, weight: Array) -> Slope:
+    """Return a weighted mean and its derivatives."""
+    total = weight.sum()
+    mean = float(weight @ values / total)
+    return mean, (values - mean) / total
+
+
+def accuracy(judged: Judged) -> Slope:
+    """Return the share of samples that are predicted right."""
+    return of_means((judged.predicted == judged.truth).astype(np.float64), judged.weight)
+
+
+def balanced_accuracy(judged: Judged) -> Slope:
+    """Return the mean over classes of the share of their samples that are predicted right."""
+    present = np.unique(judged.truth)
+    right = (judged.predicted == judged.truth).astype(np.float64)
+    score, slope = 0.0, np.zeros(len(right))
+    for label in present:
+        mine = judged.truth == label
+        recall, by_weight = of_means(right[mine], judged.weight[mine])
+        score += recall / len(present)
+        slope[mine] = by_weight / len(present)
+    return score, slope
+
+
+def f1(judged: Judged) -> Slope:
+    """Return 2 TP / (predicted + true) of the positive class; of many classes, the mean over them."""
+    if judged.n_classes > 2:
+        return f1_macro(judged)
+    return _f1_of(judged.truth == judged.positive, judged.predicted == judged.positive, judged.weight)
+
+
+def f1_macro(judged: Judged) -> Slope:
+    """Return the mean of F1 over all classes that are true or predicted."""
+    some = np.union1d(judged.truth, judged.predicted)
+    return _mean_of([_f1_of(judged.truth == c, judged.predicted == c, judged.weight) for c in some])
+
+
+def _f1_of(true: Flags, predicted: Flags, weight: Array) -> Slope:
+    both, either = 2.0 * (true & predicted), true.astype(np.float64) + predicted
+    total = float(weight @ either)
+    if total == 0.0:
+        return 0.0, np.zeros(len(true))
+    score = float(weight @ both / total)
+    return score, (both - score * either) / total
+
+
+def roc_auc(judged: Judged) -> Slope:
+    """Return how often a sample of the class has a larger decision value than another."""
+    return _each_against_rest(judged, _auc_of, "ROC AUC")
+
+
+def average_precision(judged: Judged) -> Slope:
+    """Return the mean precision at the samples of the positive class; of many classes, the mean over them."""
+    return _each_against_rest(judged, _precision_of, "average precision")
+
+
+def _each_against_rest(judged: Judged, score: Callable[[Flags, Array, Array], Slope], name: str) -> Slope:
+    if judged.n_classes == 2:
+        sign = 1.0 if judged.positive == 1 else -1.0
+        each = [(judged.truth == judged.positive, sign * judged.decisions[:, 0])]
+    else:
+        each = [(judged.truth == c, judged.decisions[:, c]) for c in np.unique(judged.truth)]
+    if any(true.all() or not true.any() for true, _ in each):
+        raise ValueError(
+            f"the test samples of a fold are of one class, and {name} needs two: use fewer folds"
+        )
+    return _mean_of([score(true, values, judged.weight) for true, values in each])
+
+
+def _mean_of(several: list[Slope]) -> Slope:
+    return float(np.mean([one for one, _ in several])), np.mean([slope for _, slope in several], axis=0)
+
+
+def _auc_of(true: Flags, values: Array, weight: Array) -> Slope:
+    """Return the area under the ROC curve; its derivatives are the placements of [D88].
+
+    [D88] DeLong, DeLong, Clarke-Pearson: Comparing the areas under two or more correlated ROC curves.
+    Biometrics 44, 1988.
+    """
+    _, place = np.unique(values, return_inverse=True)
+    ours, others = (np.bincount(place, weight * kind, minlength=place.max() + 1) for kind in (true, ~true))
+    below = (np.cumsum(others) - others / 2.0) / others.sum()  # the share of others below each value
+    above = 1.0 - (np.cumsum(ours) - ours / 2.0) / ours.sum()  # the share of ours above it
+    score = float(ours @ below / ours.sum())
+    slope = np.where(true, (below[place] - score) / ours.sum(), (above[place] - score) / others.sum())
+    return score, slope
+
+
+def _precision_of(true: Flags, values: Array, weight: Array) -> Slope:
+    """Return Σ_i P_i / n₊ over the samples i of the class, P_i the precision at the threshold of sample i."""
+    _, place = np.unique(-values, return_inverse=True)  # from the largest value down
+    n_places = int(place.max()) + 1
+    ours = np.bincount(place, weight * true, minlength=n_places)
+    taken = np.cumsum(np.bincount(place, weight, minlength=n_places))
+    precision, total = np.cumsum(ours) / taken, ours.sum()
+    score = float(ours @ precision / total)
+    # one more sample changes the precision at its threshold and at all below: the sums from there on
+    more = np.cumsum((ours / taken)[::-1])[::-1]
+    less = np.cumsum((ours * precision / taken)[::-1])[::-1]
+    slope: Array = (true * (precision[place] - score) + true * more[place] - less[place]) / total
+    return score, slope
+
+
+def log_loss(judged: Judged) -> Slope:
+    """Return the mean logarithm of the true class's probability, calibrated on the other half."""
+    part = np.empty(len(judged.truth), dtype=np.intp)
+    part[np.argsort(judged.truth, kind="stable")] = np.arange(len(part)) % 2  # half of each class
+    return of_means(log_chances(judged.truth, judged.decisions, judged.weight, part), judged.weight)
+
+
+def log_chances(truth: Index, decisions: Array, weight: Array, part: Index) -> Array:
+    """Return the logarithm of each true class's probability, calibrated on the samples of all other parts."""
+    values, D = np.empty(len(truth)), by_class(decisions)
+    for k in np.unique(part):
+        mine, others = part == k, part != k
+        learned = others if others.any() else mine
+        calibrate = fit_calibration(D[learned], truth[learned], weight[learned])
+        chances = calibrate(D[mine])[np.arange(mine.sum()), truth[mine]]
+        values[mine] = np.log(np.maximum(chances, 1e-12))
+    return values
+
+
+ABOUT_ONE_CLASS = ("average_precision", "f1")
+KNOWN: dict[str, tuple[str, str, Callable[[Judged], Slope], float, bool]] = {
+    "balanced_accuracy": (
+        "balanced accuracy",
+        "the mean over classes of the share of their samples that are predicted right",
+        balanced_accuracy,
+        1.0,
+        True,
+    ),
+    "roc_auc": (
+        "ROC AUC",
+        "how often a sample of a class has a larger decision value than one of another (0.5 is chance)",
+        roc_auc,
+        1.0,
+        False,
+    ),
+    "roc_auc_ovr": (
+        "ROC AUC",
+        "the mean over classes of the ROC AUC of each against the rest",
+        roc_auc,
+        1.0,
+        False,
+    ),
+    "average_precision": (
+        "average precision",
+        "the mean precision at the samples of the class, from the largest decision value down",
+        average_precision,
+        1.0,
+        True,
+    ),
+    "f1": ("F1", "the harmonic mean of precision and recall", f1, 1.0, True),
+    "f1_macro": (
+        "macro F1",
+        "the mean over classes of the harmonic mean of precision and recall",
+        f1_macro,
+        1.0,
+        True,
+    ),
+    "neg_log_loss": ("log loss", "the mean of −log of the true class's probability", log_loss, 0.0, False),
+}
+ACCURACY = Scoring("accuracy", ERROR, accuracy)

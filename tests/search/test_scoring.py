@@ -1,0 +1,145 @@
+"""Scores are scikit-learn's, and their pseudo-values are what a change of a sample's weight makes of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import metrics
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, label_binarize
+from sklearn.svm import SVC
+
+from mercer import KernelSearchCV, StumpSVC
+from mercer.search import scoring
+from mercer.search.scoring import Judged, find_scoring
+
+
+def judge(rng, n=60, n_classes=2, ties=False, weighted=True):
+    """Return what a classifier that is right more often than not says of some samples."""
+    truth = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)])
+    D = rng.normal(size=(n, n_classes)) + 1.5 * np.eye(n_classes)[truth]
+    D = np.round(D) if ties else D
+    predicted = np.argmax(D, axis=1)
+    decisions = D[:, 1:] - D[:, :1] if n_classes == 2 else D
+    weight = rng.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
+    return Judged(truth, predicted, decisions, weight, n_classes, 1)
+
+
+def by_sklearn(name, judged):
+    """The same score by scikit-learn."""
+    truth, predicted, decisions, weight, n_classes, _ = judged
+    hard = (truth, predicted)
+    if name == "accuracy":
+        return metrics.accuracy_score(*hard, sample_weight=weight)
+    if name == "balanced_accuracy":
+        return metrics.balanced_accuracy_score(*hard, sample_weight=weight)
+    if name == "f1_macro":
+        return metrics.f1_score(*hard, average="macro", sample_weight=weight)
+    if name == "f1":
+        return metrics.f1_score(*hard, sample_weight=weight)
+    rank = metrics.roc_auc_score if name.startswith("roc_auc") else metrics.average_precision_score
+    if n_classes == 2:
+        return rank(truth, decisions[:, 0], sample_weight=weight)
+    return rank(label_binarize(truth, classes=range(n_classes)), decisions, sample_weight=weight)
+
+
+NAMES = ["accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision"]
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("name", "n_classes"), [*((n, k) for n in NAMES for k in (2, 4)), ("f1", 2)])
+def test_scores_are_those_of_scikit_learn_and_so_are_their_derivatives(rng, name, n_classes, ties):
+    judged = judge(rng, n_classes=n_classes, ties=ties)
+    score, slope = getattr(scoring, name)(judged)
+    assert_allclose(score, by_sklearn(name, judged), rtol=1e-9)
+    step = 1e-5
+    for i in range(0, 60, 7):
+        up, down = judged.weight.copy(), judged.weight.copy()
+        up[i], down[i] = up[i] + step, down[i] - step
+        change = by_sklearn(name, judged._replace(weight=up)) - by_sklearn(name, judged._replace(weight=down))
+        assert_allclose(slope[i], change / (2 * step), atol=1e-7)
+    losses = find_scoring(name, np.array([0, 1])).losses(judged, None, np.zeros((60, 1)), None)
+    assert_allclose(1.0 - losses.mean(), score)
+
+
+def test_the_error_of_a_sample_is_one_where_it_is_wrong():
+    judged = judge(np.random.default_rng(0), weighted=False)
+    losses = find_scoring(None, judged.truth).losses(judged, None, np.zeros((60, 1)), judged.truth)
+    assert_array_equal(losses, judged.predicted != judged.truth)
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "balanced_accuracy"])
+def test_the_spread_of_pseudo_values_is_that_of_the_score_over_samples(rng, name):
+    scores, foretold = [], []
+    for _ in range(300):
+        judged = judge(rng, n=150, weighted=False)
+        score, slope = getattr(scoring, name)(judged)
+        scores.append(score)
+        foretold.append(np.sqrt(np.sum(slope**2)))
+    assert 0.8 < np.mean(foretold) / np.std(scores) < 1.25
+
+
+def test_the_log_loss_is_that_of_chances_that_are_calibrated_on_others(rng):
+    judged = judge(rng, n=4000, weighted=False)
+    score, _ = scoring.log_loss(judged)
+    # of two Gaussians whose means are 1.5 apart in two columns the true chance is known
+    chance = 1 / (1 + np.exp(-1.5 * judged.decisions[:, 0]))
+    assert_allclose(-score, metrics.log_loss(judged.truth, chance), rtol=0.03)
+
+
+def test_a_fold_of_one_class_has_no_auc():
+    judged = judge(np.random.default_rng(0))._replace(truth=np.ones(60, dtype=int))
+    with pytest.raises(ValueError, match="of one class, and ROC AUC needs two"):
+        scoring.roc_auc(judged)
+
+
+@pytest.mark.parametrize(
+    ("classes", "positive"),
+    [((0, 1), 1), ((-1, 1), 1), ((False, True), 1), (("fraud", "ok"), 0), (("no", "yes"), 1)],
+)
+def test_the_class_in_question_is_called_1_or_is_the_rarer_one(classes, positive):
+    n_rare = 5 if positive == 0 else 15
+    y = np.repeat(np.array(classes), [n_rare, 20 - n_rare])
+    y = y if positive == 0 or classes != ("no", "yes") else np.repeat(np.array(classes), [15, 5])
+    found = find_scoring("average_precision", y)
+    assert found.positive == positive
+    assert found.metric.name == f"average precision of {classes[positive]}"
+
+
+X, Y = make_classification(150, 5, n_informative=3, weights=[0.8], random_state=0)
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "balanced_accuracy", "average_precision", "matthews_corrcoef"])
+def test_the_scores_of_all_folds_are_those_of_cross_val_score(name):
+    models = {"svc": (SVC(), {"C": [0.1, 10.0]}), "logistic": LogisticRegression()}
+    cv = GroupKFold(3)
+    groups = np.arange(150) // 5
+    search = KernelSearchCV(models, scoring=name, cv=cv, class_weight=None, random_state=0)
+    found = search.fit(X, Y, groups=groups).cv_results_
+    for i, model in enumerate([SVC(C=0.1), SVC(C=10.0), LogisticRegression()]):
+        expected = cross_val_score(
+            make_pipeline(StandardScaler(), model), X, Y, groups=groups, cv=cv, scoring=name
+        )
+        ours = [found[f"split{k}_test_score"][i] for k in range(3)]
+        if np.isfinite(ours).all():  # some are dropped
+            assert_allclose(ours, expected, rtol=1e-6)
+            assert_allclose(found["mean_test_score"][i], expected.mean(), rtol=1e-6)
+    assert np.isfinite(found["split0_test_score"]).all()
+    assert found["params"][search.best_index_] == search.best_params_
+    assert search.best_score_ == search.result_.measure.value
+    assert_allclose(search.score(X, Y), metrics.get_scorer(name)(search.best_estimator_, X, Y))
+
+
+def test_balanced_classes_are_tried_where_rare_ones_count_as_much():
+    rare = make_classification(200, 4, weights=[0.9], class_sep=0.5, random_state=1)
+    search = KernelSearchCV({"stump": StumpSVC(C=0.1)}, scoring="balanced_accuracy", random_state=0).fit(
+        *rare
+    )
+    assert {setting["class_weight"] for setting in search.cv_results_["params"][:-1]} == {None, "balanced"}
+    assert search.best_params_ == {"class_weight": "balanced"}
+    plain = KernelSearchCV({"stump": StumpSVC(C=0.1)}, random_state=0).fit(*rare)
+    assert plain.best_params_ == {}
+    forced = KernelSearchCV({"stump": StumpSVC(C=0.1)}, class_weight="balanced", random_state=0).fit(*rare)
+    assert forced.best_estimator_[-1].class_weight == "balanced"
