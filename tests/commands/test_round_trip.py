@@ -119,7 +119,9 @@ def test_predictions_are_those_of_the_pipeline_in_any_order_of_columns(mercer, m
     printed = mercer("predict", models / "out.mercer", "new.csv")
     assert printed.exit_code == 0
     found = pd.read_csv(io.StringIO(printed.stdout))
-    assert list(found.columns) == ["row", "prediction", "decision"]
+    assert list(found.columns) == ["row", "prediction", "decision", "probability raw", "probability ripe"]
+    assert_allclose(found["probability raw"] + found["probability ripe"], 1.0)
+    assert found[["decision", "probability ripe"]].corr(method="spearman").iloc[0, 1] > 0.99
     assert (found["prediction"] == expected[0]).all()
     assert_allclose(found["decision"], expected[1], rtol=1e-12)
     assert (found["prediction"] == np.where(found["decision"] > 0, "ripe", "raw")).all()
@@ -137,6 +139,8 @@ def test_predict_takes_the_training_table_with_its_classes_and_ids(mercer, model
         "name",
         "prediction",
         "decision",
+        "probability raw",
+        "probability ripe",
     ]  # the column of ids keeps its name
     assert list(found["name"]) == list(make_table()["name"])
     assert (found["prediction"] == make_table()["state"]).mean() > 0.8
@@ -158,6 +162,9 @@ def test_many_classes_have_a_decision_value_each(mercer):
         found = pd.read_csv(io.StringIO(mercer("predict", "three.mercer", "three.csv").stdout))
         values = found[["decision 1", "decision 2", "decision 3"]].to_numpy()
         assert (values.argmax(axis=1) + 1 == found["prediction"]).mean() > 0.95
+        chances = found[["probability 1", "probability 2", "probability 3"]].to_numpy()
+        assert_allclose(chances.sum(axis=1), 1.0)
+        assert (chances.argmax(axis=1) + 1 == found["prediction"]).mean() > 0.95
         assert (found["prediction"] == table["state"].astype(int)).all()
 
 

@@ -46,11 +46,11 @@ def test_without_a_budget_the_slow_run_to_the_end(journal):
 
 def test_too_slow_a_candidate_is_withdrawn_with_a_note_and_the_search_ends_in_time(journal):
     search = search_among(Sign("slow", seconds=30.0), Sign("quick", seconds=1.0, wrong=0.1), budget=120.0)
-    # trying it twice took half of the time
-    assert journal.names().count("slow") == 2 + 1
+    # trying it took a quarter of the time, and for three folds, with which it could win, there is not enough
+    assert journal.names().count("slow") == 1
     table = search.leaderboard_
     assert list(table.loc["quick", ["folds", "note"]]) == [5, ""]
-    assert table.loc["slow", "folds"] == 1
+    assert table.loc["slow", "folds"] == 0
     assert "one fold takes about 30.0 s" in table.loc["slow", "note"]
     assert search.best_name_ == "quick"  # the other ran on too few rows
     assert journal.now <= 120.0
@@ -66,7 +66,7 @@ def test_who_was_not_even_tried_says_so(journal):
 
 def test_cheap_candidates_come_first(journal):
     search_among(Sign("slow", seconds=3.0), Sign("quick", seconds=1.0), Sign("fair", seconds=2.0), budget=1e4)
-    names = journal.names()[6:]  # after each was timed
+    names = journal.names()[3:]  # after each was timed
     assert names[:15] == ["quick", "fair", "slow"] * 5
 
 
@@ -99,8 +99,8 @@ def test_the_search_ends_near_its_budget(journal, seconds):
 
 def test_when_the_time_runs_out_within_a_fold_the_best_so_far_wins_and_not_the_cheapest(journal):
     models = [Sign("cheap", seconds=1.0, wrong=0.3), Sign("good", seconds=11.0)]
-    search = search_among(*models, budget=55.0)
-    assert list(search.leaderboard_.loc[["cheap", "good"], "folds"]) == [4, 2]
+    search = search_among(*models, budget=70.0)
+    assert list(search.leaderboard_.loc[["cheap", "good"], "folds"]) == [5, 3]
     assert search.best_name_ == "good"
 
 

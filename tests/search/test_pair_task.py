@@ -256,7 +256,7 @@ def test_when_the_time_is_over_what_is_done_is_ranked(journal, monkeypatch):
     table = search.leaderboard_
     assert list(table.index) == ["good", "fair", "slow"]
     assert_array_equal(table["fit_seconds"][:2], 1.0)
-    assert (table.loc["good", "folds"], table.loc["slow", "folds"]) == (2, 0)
+    assert (table.loc["good", "folds"], table.loc["slow", "folds"]) == (3, 0)
     assert table.loc["slow", "note"].startswith("no time")
     assert journal.now <= 30.0 + 1.0
     assert search_among(some, budget=1e-9).fit(X, pairs=MANY).best_name_ == "fair"

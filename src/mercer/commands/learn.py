@@ -22,6 +22,7 @@ from mercer.commands.warm_up import warm_up
 from mercer.persistence import save
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
+from mercer.search.scoring import KNOWN
 
 EXAMPLES = """For example:
 
@@ -31,6 +32,7 @@ EXAMPLES = """For example:
   mercer learn data.tsv --target label --unlabelled more.tsv --budget 300
   mercer learn data.csv --pairs pairs.csv --id name       from pairs of rows alone
   mercer learn data.csv --target label --candidates linear,stump --json
+  mercer learn data.csv --target fraud --scoring average_precision
 
 \b
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
@@ -79,6 +81,10 @@ def learn(
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time budget.")] = 60.0,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model to FILE.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to FILE.")] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"What to judge by: accuracy (default), {', '.join(KNOWN)}."),
+    ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: all cores.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
@@ -92,7 +98,7 @@ def learn(
     choice of the kernel.
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
-    options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed)
+    options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed, scoring)
     check_request(request)
     check_options(options, from_pairs=pairs is not None)
     check_outputs([model, report], [data, unlabelled, pairs])

@@ -21,6 +21,7 @@ from mercer.search.words import (
     describe_measure,
     describe_metric,
     describe_settings,
+    doubts,
     expected_on_new_samples,
     explain_selection,
 )
@@ -72,7 +73,7 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     """Say what the search has found."""
     settings = describe_settings(result.settings)
     said = [f"Selected: {result.winner}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
-    said += [expected_on_new_samples(result), compare_with_reference(result)]
+    said += [expected_on_new_samples(result), compare_with_reference(result), *doubts(result)]
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
     said.append(describe_end(result))

@@ -12,6 +12,7 @@ from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.search_run import MADE_BY
 from mercer.persistence import Description, ModelFileError, describe, load
+from mercer.search import Calibration
 from mercer.tables import Columns, TableEncoder, read_table
 from mercer.tables.encoder import check_no_others
 from mercer.tables.sources import spoken
@@ -35,6 +36,16 @@ class Model(NamedTuple):
     def names(self) -> set[str]:
         """Return the columns that the model does not use and yet knows: classes, ids, weights and groups."""
         return {str(self.about[role]) for role in ROLES if self.about.get(role)}
+
+    def calibration(self) -> Calibration | None:
+        """Return what makes probabilities of decision values; files of older versions have none."""
+        document = self.about.get("calibration")
+        if document is None:
+            return None
+        calibration = Calibration.from_dict(document)
+        if len(calibration.offsets) != len(self.pipeline.classes_):
+            raise ValueError("there is not one offset per class")
+        return calibration
 
 
 def describe_file(path: Path) -> Description:
@@ -60,7 +71,9 @@ def load_model(path: Path) -> Model:
         if not all(name is None or isinstance(name, str) for name in names):
             raise TypeError("the name of a column is not a string")
         dropped = dict(about["columns"]["dropped"])
-        return Model(pipeline, about, pipeline[0].by_kind._replace(dropped=dropped))
+        model = Model(pipeline, about, pipeline[0].by_kind._replace(dropped=dropped))
+        model.calibration()
+        return model
 
 
 @contextmanager

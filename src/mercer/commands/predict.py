@@ -15,9 +15,10 @@ from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.outputs import check_outputs
 from mercer.commands.search_run import as_json as to_json
 from mercer.files import replace_file
+from mercer.search.label_task import decide
 from mercer.tables.missing import WORDS, as_written
 
-ROLES = ("row", "prediction", "decision")  # what the other columns are called
+ROLES = ("row", "prediction", "decision", "probability")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
@@ -45,10 +46,11 @@ def predict(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
-    """Predict the classes of new rows, with decision values.
+    """Predict the classes of new rows, with decision values and probabilities.
 
     Columns are matched by name, in any order. With two classes there is one decision value, positive for the
     second class (in the order of `mercer show`); with more there is one per class. The larger, the surer.
+    Probabilities, one per class, are calibrated on samples that the model was not fitted to.
     """
     check_outputs([output], [model, data])
     loaded = load_model(model)
@@ -74,13 +76,16 @@ def predictions(
     )
     for name in kept:
         found[_heading(name, is_id=not keep_columns)] = as_written(table[name]).to_numpy()
-    found["prediction"] = model.of_features.predict(rows)
-    values = np.asarray(model.of_features.decision_function(rows), dtype=float)
-    if values.ndim == 1:
-        found["decision"] = values
-        return found
-    each = pd.DataFrame(values, columns=[f"decision {label}" for label in model.pipeline.classes_])
-    return pd.concat([found, each], axis=1)
+    classes = model.pipeline.classes_
+    predicted, values = decide(model.of_features, rows, classes)
+    found["prediction"] = classes[predicted]
+    names = ["decision"] if values.shape[1] == 1 else [f"decision {label}" for label in classes]
+    parts = [found, pd.DataFrame(values, columns=names)]
+    calibrate = model.calibration()
+    if calibrate is not None:
+        chances = calibrate(values)
+        parts.append(pd.DataFrame(chances, columns=[f"probability {label}" for label in classes]))
+    return pd.concat(parts, axis=1)
 
 
 def _heading(name: str, *, is_id: bool) -> str:

@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 
 from mercer.commands.distances import kernel_of_model
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Task
 from mercer.kernels.description import describe_kernel
-from mercer.search import KernelSearchCV, SearchResult
+from mercer.search import KernelSearchCV, SearchResult, SearchWarning
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
+from mercer.search.scoring import KNOWN
 
 MADE_BY = "mercer learn"
 SEARCHING = 0.85  # of the time that a user gives; reading, the report and the rest take some
@@ -28,6 +30,7 @@ class Options(NamedTuple):
     budget: float = 60.0
     n_jobs: int = 1
     seed: int = 0
+    scoring: str | None = None
 
 
 class Learned(NamedTuple):
@@ -42,11 +45,23 @@ def check_options(options: Options, *, from_pairs: bool) -> None:
     """Refuse options that make no sense, before anything is read."""
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
+    if options.scoring is not None:
+        _check_scoring(options.scoring, from_pairs=from_pairs)
     known = (PairTask if from_pairs else LabelTask).candidate_names
     unknown = [name for name in options.candidates if name not in known]
     if unknown:
         raise WrongRequestError(
             f"There is no candidate {unknown[0]!r} for --candidates; there are: {', '.join(known)}."
+        )
+
+
+def _check_scoring(name: str, *, from_pairs: bool) -> None:
+    if from_pairs:
+        raise WrongRequestError("--scoring is for classes: pairs are judged by the AUC of held-out pairs.")
+    if name not in get_scorer_names():
+        raise WrongRequestError(
+            f"There is no score {name!r} for --scoring; there are: accuracy, {', '.join(KNOWN)}, and others "
+            "of scikit-learn."
         )
 
 
@@ -65,6 +80,7 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
     start = time.monotonic()
     search = KernelSearchCV(
         list(options.candidates) or None,
+        scoring=options.scoring,
         budget=SEARCHING * options.budget,
         n_jobs=options.n_jobs,
         random_state=options.seed,
@@ -72,15 +88,18 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
+            warnings.simplefilter("ignore", SearchWarning)  # they are among the sentences
             search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
+    calibration = getattr(search, "calibration_", None)  # pairs have none
     model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
     about = {
         **facts(task),
         "search": search.result_.as_dict(),
         "kernel": describe_kernel(kernel_of_model(model)),
+        "calibration": calibration and calibration.as_dict(),
         "budget": options.budget,
         "seed": options.seed,
         "seconds": time.monotonic() - start,

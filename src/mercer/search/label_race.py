@@ -6,12 +6,12 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from mercer._typing import Array, Index
-from mercer.search.bootstrap import draw_groups, draw_rows, judge_choice
+from mercer.search.bootstrap import N_DRAWS, draw_groups, draw_rows, judge_choice
 from mercer.search.calibration import Calibration, fit_calibration
 from mercer.search.candidates import REFERENCE, Candidate
 from mercer.search.interval import effective_rows, half_width, mean_variance, share_interval, standard_error
 from mercer.search.race import Race
-from mercer.search.result import ONE_STANDARD_ERROR, Z95, Difference, Measure
+from mercer.search.result import ONE_STANDARD_ERROR, Z95, Difference, Measure, SearchResult
 from mercer.search.scoring import log_chances, log_loss, of_means
 from mercer.search.selection_rule import Rule, choose, find_nearby
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mercer.search.label_task import LabelTask
     from mercer.search.task import Folds
 
+FEW_DRAWS = 50  # of the bootstrap, while the search runs
 HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `bootstrap`
 
 
@@ -38,6 +39,7 @@ class LabelRace(Race):
     """
 
     rule_name = ONE_STANDARD_ERROR
+    n_draws = N_DRAWS
 
     def __init__(self, candidates: list[Candidate], task: "LabelTask", folds: "Folds", seed: int) -> None:
         super().__init__(candidates, REFERENCE)
@@ -82,6 +84,22 @@ class LabelRace(Race):
                 mine = fold == k
                 score, slope = of_means(chances[mine], weight[mine])
                 self.losses[places[mine], entry] = -score - mine.sum() * weight[mine] * slope
+
+    def forget(self, entries: Index) -> None:
+        """Take out losses and decision values."""
+        self.losses[:, entries] = self.decisions[:, entries] = np.nan
+
+    def neighbours(self, entry: int) -> Index:
+        """Return a setting with its neighbours in the grid: the best one moves with the number of samples."""
+        return np.flatnonzero((self.rule.nearby[entry] > 0) & ~self.broken)
+
+    def result(self, winner: int | None = None, stopped: str | None = None) -> SearchResult:
+        """Return the ranking so far, of few draws, which are soon out of date; or the outcome."""
+        self.n_draws = FEW_DRAWS if winner is None else N_DRAWS
+        try:
+            return super().result(winner, stopped)
+        finally:
+            self.n_draws = N_DRAWS
 
     def errors(self, entries: Index) -> Array:
         """Return the mean losses of entries over the samples that all of them were scored on."""
@@ -191,7 +209,9 @@ class LabelRace(Race):
 
     def _draw(self, places: Index) -> Array:
         clusters = self._clusters(places)
-        return draw_rows(len(places), self.seed) if clusters is None else draw_groups(clusters, self.seed)
+        if clusters is None:
+            return draw_rows(len(places), self.seed, self.n_draws)
+        return draw_groups(clusters, self.seed, self.n_draws)
 
     def _inflation(self, places: Index, entries: Index) -> float:
         """Return how much larger a variance is than that of samples scored once, see `interval`."""

@@ -242,6 +242,10 @@ class LabelTask(Task):
         fitted = _fit(_set(candidate, setting), Z, self.y, more, weight)
         return Fitted(scaler, fitted, kernel_of(fitted, Z))
 
+    def some_of(self, train: Index, n: int) -> Index:
+        """Return some n training samples, drawn by class."""
+        return train if n >= len(train) else train[draw_by_class(self.y[train], n, 0)]
+
     def _keep(self, folds: Folds, rows: Index) -> Folds:
         """Return folds of some of the samples; none if one of them has nothing to learn or to test."""
         kept = np.zeros(len(self.y), dtype=bool)

@@ -127,6 +127,33 @@ class Race(ABC):
         self.alive[entry], self.lost[entry], self.broken[entry] = False, True, True
         self.fates[self.entries[entry].candidate] = Fate(FAILED, f"the last fit failed: {why}")
 
+    def neighbours(self, entry: int) -> Index:
+        """Return a setting, and those that may turn out better with more samples."""
+        return np.array([entry])
+
+    def replace(
+        self,
+        candidate: int,
+        entries: Index,
+        tests: Sequence[Any],
+        outcomes: Sequence[Outcome],
+        n_trained: int,
+    ) -> None:
+        """Enter what came of some settings with more samples; the candidate's others are out."""
+        mine = self.of(candidate)
+        self.alive[mine], self.lost[mine] = False, True
+        self.alive[entries], self.lost[entries] = True, False
+        for figures in (self.fit_seconds, self.predict_seconds, self.n_folds):
+            figures[entries] = 0
+        self.n_trained[entries] = n_trained
+        self.fates.pop(candidate, None)
+        self.forget(entries)
+        for test, outcome in zip(tests, outcomes, strict=True):
+            self.record(candidate, entries, test, outcome)
+
+    def forget(self, entries: Index) -> None:  # noqa: B027
+        """Take out what was kept of settings."""
+
     def withdraw(self, candidate: int, fate: Fate) -> None:
         """Take a candidate out of the race."""
         self.alive[self.of(candidate)] = False

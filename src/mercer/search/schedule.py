@@ -1,8 +1,9 @@
 """How the race is run: fold by fold, cheap candidates first, inside the time there is."""
 
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +15,15 @@ from mercer._typing import Index
 from mercer.limits import one_thread
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
-from mercer.search.task import Folds, Sample, Task
+from mercer.search.task import Folds, Plan, Sample, Task
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
-RESERVE = 0.1  # of the budget, for the ranking and the winner's fit
+RESERVE = 0.1  # of the budget, for the ranking
+LAST = 0.4  # of the budget at most for the winner's fit
 SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
+TRYING = 0.35  # of the budget at most to time candidates
+SCALES = 1.3  # who takes no more than n to this power competes with all samples
+MORE = 1.5  # times as many samples are worth another comparison
 
 
 @dataclass
@@ -50,21 +55,24 @@ class Schedule:
         How many candidates run at a time.
     report : callable
         Told after each candidate; whether to stop.
+    n_all : int
+        How many samples the winner will be fitted to.
     """
 
     race: Race
     clock: Clock
     n_jobs: int | None
     report: Callable[[], bool]
+    n_all: int = 0
     expected: dict[int, float] = field(default_factory=dict)  # seconds of a candidate on a fold
 
-    def run(self, task: Task, folds: Folds) -> str | None:
+    def run(self, plan: Plan) -> str | None:
         """Run all candidates over all folds, as far as time allows; return what stopped it, if anything."""
         try:
             # each evaluation silences warnings for itself; if they are threads, whose filters are the same,
             # the last to end would leave them silent
             with warnings.catch_warnings(action="ignore"):
-                return self._run_folds(task, folds)
+                return self._run(*plan)
         except KeyboardInterrupt:
             if not len(self.race.finalists()):
                 raise
@@ -77,34 +85,46 @@ class Schedule:
 
     @property
     def _reserve(self) -> float:
-        return RESERVE * (self.clock.budget or 0.0)
+        """Return the seconds to keep for the ranking, and for a fit of the best so far to all samples."""
+        budget = self.clock.budget or 0.0
+        if not budget or not len(self.race.finalists()):
+            return RESERVE * budget
+        return RESERVE * budget + min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
 
-    def _run_folds(self, task: Task, folds: Folds) -> str | None:
+    def seconds_of(self, entry: int, n_rows: int) -> float:
+        """Return what a fit of a setting to so many samples is expected to take."""
+        race = self.race
+        growth = race.candidates[race.entries[entry].candidate].growth
+        times = max(n_rows / max(int(race.n_trained[entry]), 1), 1.0)
+        return float(race.fit_seconds[entry] / race.n_folds[entry] * times**growth)
+
+    def _run(self, task: Task, folds: Folds, whole: Sequence[Any] | None) -> str | None:
         race = self.race
         if self.clock.budget is not None:
             task, folds = self._fit_into_budget(task, folds)
+        race.begin(folds, task.size(folds[0][0]))
         # those that failed on few samples come last: the first one is to give a model whatever happens
         order = sorted(race.running(), key=lambda i: self.expected.get(i, np.inf))
-        race.begin(folds, task.size(folds[0][0]))
-        for train, test in folds:
-            self._score_baseline(task, train, test)
-            running = [i for i in order if len(race.of(i, alive=True))]
-            for i, entries, outcome in self._run_fold(running, task, train, test):
-                race.record(i, entries, test, outcome)
-                self.expected[i] = outcome.seconds
-                if self.report():
-                    return "callback"
-            if self.is_over:
-                return "budget"
-            race.drop_hopeless()
-        return None
+        first, late = self._split_by_time(order, len(folds))
+        for group in (first, *([i] for i in late)):
+            if group is not first and not self._has_time_for(group[0], math.ceil(len(folds) / 2)):
+                continue
+            for fold in folds:
+                stopped = self._run_fold(group, task, *fold)
+                if stopped:
+                    return stopped
+                race.drop_hopeless()
+        return None if whole is None else self._use_more(task, folds, whole)
 
-    def _score_baseline(self, task: Task, train: Any, test: Any) -> None:
-        """Score what takes no learning, and no time."""
-        i = self.race.baseline
-        if i is not None:
-            outcome = task.evaluate(self.race.candidates[i], [{}], train, test)
-            self.race.record(i, self.race.of(i), test, outcome)
+    def _has_time_for(self, i: int, n_folds: int) -> bool:
+        """Return whether a candidate can be scored on so many folds, with fewer of which nobody wins."""
+        seconds = self.expected.get(i, np.inf)
+        if n_folds * seconds / min(_speed(self.n_jobs), n_folds) <= self.clock.left() - self._reserve:
+            return True
+        if i not in self.race.fates:
+            note = f": one fold takes about {seconds:.1f} s" if np.isfinite(seconds) else ""
+            self.race.withdraw(i, Fate(OUT_OF_TIME, f"no time for it{note}"))
+        return False
 
     def _fit_into_budget(self, task: Task, folds: Folds) -> tuple[Task, Folds]:
         """Return as many of the samples as there is time for, with an idea of what each candidate takes."""
@@ -116,34 +136,86 @@ class Schedule:
         self.expected = {i: one * race.share ** growths[i] for i, one in seconds.items()}
         return task, folds
 
+    def _split_by_time(self, order: list[int], n_folds: int) -> tuple[list[int], list[int]]:
+        """Return who is compared on all folds side by side, and who must wait whether there is time left."""
+        if self.clock.budget is None:
+            return order, []
+        each = np.array([self.expected.get(i, np.inf) * n_folds / _speed(self.n_jobs) for i in order])
+        n_first = max(1, int(np.sum(np.cumsum(each) <= self.clock.left() - self._reserve)))
+        return order[:n_first], order[n_first:]
+
     def pilot(self, task: Task, fold: tuple[Any, Any]) -> dict[int, float]:
         """Time each candidate on some samples, and return what a fold of all is expected to take.
 
-        Each runs on very few first, which warms up what is compiled and cached, and says in which order to
-        go on: a slow one shall not use up the time that quick ones need.
+        Each runs on very few first, which warms up what is cached, and says in which order to go on: a slow
+        one shall not use up the time that quick ones need. Where a fold is hardly larger than the second
+        sample, the first fold is as good.
         """
         few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
-        tried = self._time_each(few, self.race.running(), n_settings=1)
-        known = self._time_each(some, sorted(tried, key=tried.__getitem__))
+        known = self._time_each(few, self._by_look(), n_settings=1)
+        if some.times >= 2.0:
+            known = self._time_each(some, sorted(known, key=known.__getitem__), known)
         return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
 
-    def _time_each(self, sample: Sample, order: list[int], n_settings: int | None = None) -> dict[int, float]:
-        """Return what candidates would take on all samples: forever, if none of their settings works."""
+    def _by_look(self) -> list[int]:
+        """Return the candidates, those first that learn no kernel."""
+        learns = [hasattr(one.estimator, "learner") for one in self.race.candidates]
+        return sorted(
+            self.race.running(), key=lambda i: bool(learns[i] and self.race.candidates[i].estimator.learner)
+        )
+
+    def _time_each(
+        self,
+        sample: Sample,
+        order: list[int],
+        known: Mapping[int, float] | None = None,
+        n_settings: int | None = None,
+    ) -> dict[int, float]:
+        """Return what candidates would take on all samples: forever, if none of their settings works.
+
+        If there is little time, what is known already has to do; who was not even tried is out.
+        """
         seconds: dict[int, float] = {}
         for i in order:
-            if seconds and self.clock.left() < 0.5 * (self.clock.budget or 0.0):
-                self.race.withdraw(i, Fate(OUT_OF_TIME, "no time was left to try it"))
-                continue
             candidate = self.race.candidates[i]
             settings = candidate.settings()[:n_settings]
+            if seconds and self.clock.left() < (1.0 - TRYING) * (self.clock.budget or 0.0):
+                if known is not None:
+                    seconds[i] = known[i]
+                else:
+                    self.race.withdraw(i, Fate(OUT_OF_TIME, "no time was left to try it"))
+                continue
             with one_thread():  # the samples are few
                 outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
             self.clock.excused += outcome.compiling
-            works = len(outcome.failures) < len(settings)
-            seconds[i] = outcome.seconds * sample.times**candidate.growth if works else np.inf
+            works, per_setting = (
+                len(outcome.failures) < len(settings),
+                len(candidate.settings()) / len(settings),
+            )
+            one = outcome.seconds * per_setting * sample.times**candidate.growth
+            seconds[i] = one if works else np.inf
         return seconds
 
-    def _run_fold(
+    def _run_fold(self, group: list[int], task: Task, train: Any, test: Any) -> str | None:
+        """Score a group of candidates on a fold, as many as there is time for; return what stopped it."""
+        race = self.race
+        self._score_baseline(task, train, test)
+        running = [i for i in group if len(race.of(i, alive=True))]
+        for i, entries, outcome in self._evaluate(running, task, train, test):
+            race.record(i, entries, test, outcome)
+            self.expected[i] = outcome.seconds
+            if self.report():
+                return "callback"
+        return "budget" if self.is_over else None
+
+    def _score_baseline(self, task: Task, train: Any, test: Any) -> None:
+        """Score what takes no learning, and no time."""
+        i = self.race.baseline
+        if i is not None and self.race.n_folds[self.race.of(i)[0]] < self.race.n_splits:
+            outcome = task.evaluate(self.race.candidates[i], [{}], train, test)
+            self.race.record(i, self.race.of(i), test, outcome)
+
+    def _evaluate(
         self, running: list[int], task: Task, train: Any, test: Any
     ) -> Iterator[tuple[int, Index, Outcome]]:
         """Yield the outcomes of the candidates on a fold, of as many as there is time for."""
@@ -151,8 +223,8 @@ class Schedule:
 
         def jobs() -> Iterator[Any]:  # asked for the next one when there is a processor for it
             for i in running:
-                # the cheapest runs in any case: some model there must be
-                if i != running[0] and self.expected.get(i, 0.0) > self.clock.left() - self._reserve:
+                # some model there must be
+                if len(race.finalists()) and self.expected.get(i, 0.0) > self.clock.left() - self._reserve:
                     what = "more folds" if race.n_folds[race.of(i)].any() else "it"
                     note = f"no time for {what}: one fold takes about {self.expected[i]:.1f} s"
                     race.withdraw(i, Fate(OUT_OF_TIME, note))
@@ -169,6 +241,55 @@ class Schedule:
                 yield *started[k], outcome
                 if self.is_over:
                     break
+
+    def _use_more(self, task: Task, folds: Folds, whole: Sequence[Any]) -> str | None:
+        """Score those again that can learn from all samples, with as many of them as there is time for.
+
+        A candidate is judged as what it would be: who takes a thousand samples, by a thousand.
+        """
+        race = self.race
+        able = [i for i in race.running() if race.candidates[i].growth <= SCALES]
+        best = {i: entry for i in able if (entry := race.best_of(i)) is not None and not race.broken[entry]}
+        order = sorted(best, key=lambda i: self.seconds_of(best[i], task.size(whole[0])))
+        for k, i in enumerate(order):
+            found = self._plan_for_more(best[i], task, len(folds), whole, len(order) - k)
+            if found is None:
+                continue
+            entries, n_rows, n_folds = found
+            settings = [race.entries[entry].setting for entry in entries]
+            parts = [task.some_of(train, n_rows) for train in whole[:n_folds]]
+            outcomes = [
+                task.evaluate(race.candidates[i], settings, train, test)
+                for train, (_, test) in zip(parts, folds, strict=False)
+            ]
+            self.clock.excused += sum(outcome.compiling for outcome in outcomes)
+            if not any(outcome.failures for outcome in outcomes):
+                tests = [test for _, test in folds[:n_folds]]
+                race.replace(i, entries, tests, outcomes, task.size(parts[0]))
+            if self.report():
+                return "callback"
+        return None
+
+    def _plan_for_more(
+        self, entry: int, task: Task, n_folds: int, whole: Sequence[Any], n_waiting: int
+    ) -> tuple[Index, int, int] | None:
+        """Return settings, samples and folds that there is time for, if these are more samples than before.
+
+        Half of the folds at least: with fewer nobody can win.
+        """
+        race = self.race
+        growth = race.candidates[race.entries[entry].candidate].growth
+        n_all, n_before = len(whole[0]), int(race.n_trained[entry])
+        last = self.seconds_of(entry, self.n_all)
+        time_left = (self.clock.left() - RESERVE * (self.clock.budget or 0.0) - last) / n_waiting
+        once, half = self.seconds_of(entry, task.size(whole[0])), math.ceil(n_folds / 2)
+        near = race.neighbours(entry)
+        if len(near) * n_folds * once <= time_left:
+            return near, n_all, n_folds
+        if half * once <= time_left:
+            return np.array([entry]), n_all, min(n_folds, int(time_left / once))
+        n_rows = int(n_all * (max(time_left, 0.0) / (half * once)) ** (1.0 / max(growth, 0.1)))
+        return (np.array([entry]), n_rows, half) if n_rows >= MORE * n_before else None
 
 
 def affordable_share(

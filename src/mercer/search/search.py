@@ -197,8 +197,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
         with one_thread(sum(map(len, folds[0])) <= ONE_THREAD):
-            schedule = Schedule(race, clock, self.n_jobs, lambda: self._report(context, race))
-            stopped = schedule.run(searched, folds)
+            report = lambda: self._report(context, race)  # noqa: E731
+            stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
             _check_some_worked(race)
             fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
         asked = self.cv if isinstance(self.cv, int) else len(folds)

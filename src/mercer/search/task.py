@@ -122,6 +122,10 @@ class Task(ABC):
     def sample(self, train: Any, test: Any, n: int) -> Sample:
         """Return some n of what there is to learn from."""
 
+    def some_of(self, train: Any, n: int) -> Any:
+        """Return some n of what there is to learn from; by default all of it."""
+        return train
+
     @abstractmethod
     def thin(self, folds: Folds, share: float) -> tuple["Task", Folds, float]:
         """Return a share of the samples or more, their folds, and the share that it is."""

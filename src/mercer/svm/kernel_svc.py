@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -76,7 +77,7 @@ class KernelSVC(SVMClassifier):
         "gram" computes the Gram matrix, O(n²) memory, and hands it to LIBSVM. "features" needs a kernel with
         a finite feature map of p features (a `FeatureKernel`, or the plain inner product), and solves the
         same problem by an interior-point method: O(n p²) time for each of some 15 iterations, O(n p) memory.
-        "auto" takes the features where there are any and p ≤ n / 5.
+        "auto" takes the features where there are any and p ≤ n / 5, n the samples of a pair of classes.
     tol : float, default=1e-3
         LIBSVM's tolerance for the optimality conditions. The interior-point method, for which more digits
         cost little, stops at a relative duality gap of 10⁻⁶ `tol`.
@@ -224,7 +225,7 @@ class KernelSVC(SVMClassifier):
         """Solve all problems with one kernel, on its features or on its Gram matrix."""
         if self.solver != "gram" and _has_features(kernel):
             F = _features(kernel, X)
-            if self.solver == "features" or 5 * F.shape[1] <= len(F):
+            if self.solver == "features" or 5 * F.shape[1] <= np.mean([len(rows) for rows, _ in problems]):
                 return self._solve_on_features(kernel, F, problems, C)
         if self.solver == "features":
             raise ValueError(
@@ -267,15 +268,42 @@ class KernelSVC(SVMClassifier):
         means = K.mean(axis=1) - K.mean() / 2  # see the notes: LIBSVM has single precision
         K -= means[:, None]
         K -= means[None, :]
-        coef, intercept, n_iter = np.zeros((len(X), len(problems))), [], []
-        for k, (rows, y) in enumerate(problems):
-            svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
-            svc.fit(K if len(rows) == len(K) else K[np.ix_(rows, rows)], y, sample_weight=C[rows])
-            coef[rows[svc.support_], k] = svc.dual_coef_[0]
-            intercept.append(svc.intercept_[0] - coef[:, k] @ means)
-            n_iter.append(svc.n_iter_[0])
+        svc = SVC(kernel="precomputed", tol=self.tol, max_iter=self.max_iter)
+        svc.fit(K, _labels(len(X), problems), sample_weight=C)  # all pairs of classes in one call of LIBSVM
+        coef = _by_pair(svc, len(X))
         support = np.any(coef != 0, axis=1)
-        return PairwiseSVMs(kernel, X[support], coef[support], np.array(intercept), np.array(n_iter))
+        sign = 1.0 if len(problems) == 1 else -1.0
+        intercept = sign * svc.intercept_ - means @ coef
+        return PairwiseSVMs(kernel, X[support], coef[support], intercept, svc.n_iter_)
+
+
+def _labels(n_rows: int, problems: Sequence[TwoClassProblem]) -> Index:
+    """Return the class of each row, from the pairs of classes: (0, 1), (0, 2) and so on."""
+    label = np.zeros(n_rows, dtype=np.intp)
+    n_others = round((np.sqrt(8 * len(problems) + 1) - 1) / 2)  # the first class meets each of them first
+    for k, (rows, y) in enumerate(problems[:n_others]):
+        label[rows[y > 0]] = k + 1
+    return label
+
+
+def _by_pair(svc: SVC, n_rows: int) -> Array:
+    """Return LIBSVM's coefficients, one column per pair of classes, positive for the later class.
+
+    It keeps a support vector's coefficients against all other classes in one column: against class j in
+    row j, or in row j − 1 if its own class comes before.
+    """
+    if len(svc.classes_) == 2:  # whose sign scikit-learn has turned
+        coef = np.zeros((n_rows, 1))
+        coef[svc.support_, 0] = svc.dual_coef_[0]
+        return coef
+    own = np.repeat(np.arange(len(svc.classes_)), svc.n_support_)
+    columns = []
+    for i, j in combinations(range(len(svc.classes_)), 2):
+        column = np.zeros(n_rows)
+        column[svc.support_[own == i]] = -svc.dual_coef_[j - 1, own == i]
+        column[svc.support_[own == j]] = -svc.dual_coef_[i, own == j]
+        columns.append(column)
+    return np.column_stack(columns)
 
 
 def _learn(learner: Any, samples: Samples, given: dict[str, Any]) -> Any:

@@ -23,11 +23,12 @@ from mercer.search.words import (
     describe_metric,
     describe_rule,
     describe_settings,
+    doubts,
     expected_on_new_samples,
     explain_selection,
 )
 
-CORRECTED = "Each error is corrected for the selection among the candidate's own settings."
+CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
 
 
 def summarize(subject: Subject) -> list[str]:
@@ -40,6 +41,7 @@ def summarize(subject: Subject) -> list[str]:
         f"The winner is {result.winner}{described}.",
         expected_on_new_samples(result),
         compare_with_reference(result),
+        *doubts(result),
     ]
     return [sentence for sentence in sentences if sentence]
 
