@@ -97,7 +97,11 @@ def test_json_is_all_that_learn_prints_and_the_file_keeps_it(mercer):
     assert files == {"model": "out.mercer", "report": None}
     assert document == describe("out.mercer").about
     found = document["search"]
-    assert {found["winner"]} | {one["name"] for one in found["candidates"]} == {"linear", "stump"}
+    assert {found["winner"]} | {one["name"] for one in found["candidates"]} == {
+        "linear",
+        "stump",
+        "always 'raw'",
+    }
     shown = json.loads(mercer("show", "out.mercer", "--json").stdout)
     assert shown["about"] == document
     assert shown["versions"]["mercer"] == library.__version__

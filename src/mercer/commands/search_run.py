@@ -89,7 +89,14 @@ def learn_task(task: Task, options: Options, callbacks: Sequence[Any] = ()) -> L
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
             warnings.simplefilter("ignore", SearchWarning)  # they are among the sentences
-            search.fit(task.X, task.y, pairs=task.pairs, unlabelled=task.unlabelled)
+            search.fit(
+                task.X,
+                task.y,
+                pairs=task.pairs,
+                unlabelled=task.unlabelled,
+                groups=task.groups,
+                sample_weight=task.sample_weight,
+            )
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error

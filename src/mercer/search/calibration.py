@@ -79,7 +79,8 @@ def fit_calibration(decisions: Array, truth: Index, weight: Array | None = None)
     plain, loss = _maximize(D / unit, targets, w, 0)
     shifted, less = _maximize(D / unit, targets, w, n_offsets)
     found = shifted if 2.0 * (loss - less) > n_offsets * np.log(w.sum()) else plain
-    offsets = np.append(0.0, found[1:])
+    offsets = np.zeros(D.shape[1])
+    offsets[D.shape[1] - len(found[1:]) :] = found[1:]
     return Calibration(float(max(found[0], 0.0) / unit), offsets - offsets.mean())
 
 
