@@ -27,7 +27,7 @@ FLOORS = [
         "parameters",
         "files",
     },
-    {"scaling", "tables"},
+    {"samples", "scaling", "tables"},
     {"kernels", "solvers"},
     {"superkernels"},
     {"learners"},

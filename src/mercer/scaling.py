@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from mercer._typing import Array
 from mercer.parameters import check_positive
@@ -46,7 +46,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, reach: float = 1.5) -> None:
         self.reach = reach
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the fences, and mean and standard deviation between them.
 
         Parameters
@@ -55,12 +55,15 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The samples.
         y : object
             Not used.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each sample counts: 2 is as the sample twice.
         """
         check_positive(self.reach, "reach")
         rows: Array = validate_data(self, X, dtype=np.float64)
-        fences = np.array([_fences(column, self.reach) for column in rows.T])
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        fences = np.array([_fences(column, weight, self.reach) for column in rows.T])
         self.low_, self.high_ = fences.T.copy()
-        standard = StandardScaler().fit(np.clip(rows, self.low_, self.high_))
+        standard = StandardScaler().fit(np.clip(rows, self.low_, self.high_), sample_weight=weight)
         self.mean_, self.scale_ = standard.mean_, standard.scale_
         return self
 
@@ -76,10 +79,16 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.asarray(X, dtype=np.float64) * self.scale_ + self.mean_
 
 
-def _fences(values: Array, reach: float) -> tuple[float, float]:
-    first, middle, third = np.percentile(values, [25, 50, 75])
-    others = values[values != middle]
-    if len(others) <= len(values) / 2 and len(others):
-        first, third = np.percentile(others, [25, 75])
+def _fences(values: Array, weight: Array, reach: float) -> tuple[float, float]:
+    first, middle, third = _quantiles(values, weight, [0.25, 0.5, 0.75])
+    other = values != middle
+    if 0.0 < weight[other].sum() <= 0.5 * weight.sum():
+        first, third = _quantiles(values[other], weight[other], [0.25, 0.75])
     far = reach * (third - first)
     return min(first - far, middle), max(third + far, middle)
+
+
+def _quantiles(values: Array, weight: Array, shares: list[float]) -> list[float]:
+    """Return the smallest values below which, themselves included, there are these shares of the weight."""
+    found: list[float] = np.quantile(values, shares, weights=weight, method="inverted_cdf").tolist()
+    return found

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from mercer import ClippedScaler
 from mercer.kernels import Perceptron, Rescaled, Stump
 
 X = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 100.0, 0.01] + [0.0, 5.0, -3.0]
@@ -51,6 +52,14 @@ def test_an_svm_on_it_is_a_pipeline_with_a_scaler():
     ours = SVC(kernel=rescaled(RBF())).fit(X, y)
     theirs = make_pipeline(StandardScaler(), SVC(kernel=RBF())).fit(X, y)
     assert_allclose(ours.decision_function(Z), theirs.decision_function(Z), atol=1e-6)
+
+
+@EACH
+def test_with_fences_it_is_the_base_kernel_of_rows_that_are_clipped_too(base):
+    scaler = ClippedScaler(reach=0.3).fit(X)
+    kernel = Rescaled(base, scaler.mean_, scaler.scale_, scaler.low_, scaler.high_)
+    assert_allclose(kernel(X, Z), base(scaler.transform(X), scaler.transform(Z)), rtol=1e-12)
+    assert_array_equal(kernel.with_base(RBF())(X), RBF()(scaler.transform(X)))
 
 
 def test_rows_with_other_columns_are_refused():

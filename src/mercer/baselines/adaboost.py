@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.baselines.perceptron import Hyperplane, PerceptronLearner
 from mercer.baselines.stump import TIE, DecisionStump, StumpLearner
 from mercer.parameters import check_count
+from mercer.samples import check_rows
 from mercer.svm.base import check_samples
 
 Hypothesis = DecisionStump | Hyperplane
@@ -143,7 +144,7 @@ class DiscreteAdaBoost(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        rows: Array = check_rows(self, X, reset=False)
         return rows
 
     def _classes_of(self, scores: Array) -> NDArray[Any]:

@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, assert_all_finite, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.compiled import njit
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_count
+from mercer.samples import check_rows
 from mercer.svm.base import check_samples
 
 _BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
@@ -156,7 +157,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     def _products(self, X: ArrayLike, coef: Array) -> Array:
         """Return Σ_i coef[i, :] k(x, x_i) for each row x, a block of rows at a time."""
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        rows: Array = check_rows(self, X, reset=False)
         blocks = gen_batches(len(rows), max(1, _BLOCK // len(coef)))
         return np.vstack([self._kernel_to_support(rows[block]) @ coef for block in blocks])
 

@@ -13,7 +13,8 @@ from mercer.kernels.base import Kernel, check_columns
 class Rescaled(Kernel):
     r"""Another kernel, after each column was shifted and divided: what a scaler and a kernel are together.
 
-    .. math:: k(x, x') = \kappa((x - \mu) / s,\; (x' - \mu) / s)
+    .. math:: k(x, x') = \kappa((\bar x - \mu) / s,\; (\bar x' - \mu) / s), \quad
+        \bar x = \min(\max(x, l), h)
 
     Parameters
     ----------
@@ -21,6 +22,8 @@ class Rescaled(Kernel):
         κ.
     center, scale : array of shape (n_features,)
         μ and s.
+    low, high : array of shape (n_features,), optional
+        l and h: columns are clipped first, as by `mercer.ClippedScaler`. None: they are not.
 
     Examples
     --------
@@ -31,21 +34,31 @@ class Rescaled(Kernel):
     array([[2.]])
     """
 
-    def __init__(self, base: sk_kernels.Kernel, center: Any, scale: Any) -> None:
+    def __init__(
+        self, base: sk_kernels.Kernel, center: Any, scale: Any, low: Any = None, high: Any = None
+    ) -> None:
         self.base = base
         self.center = center
         self.scale = scale
+        self.low = low
+        self.high = high
 
     def gram(self, X: Array, Y: Array) -> Array:
         """Return κ of the scaled rows."""
-        K: Array = np.asarray(self.base(self._scaled(X), self._scaled(Y)))
+        K: Array = np.asarray(self.base(self.scaled(X), self.scaled(Y)))
         return K
 
     def diag(self, X: Array) -> Array:
         """Return κ of each scaled row with itself."""
-        values: Array = np.asarray(self.base.diag(self._scaled(X)))
+        values: Array = np.asarray(self.base.diag(self.scaled(X)))
         return values
 
-    def _scaled(self, X: Array) -> Array:
+    def scaled(self, X: Array) -> Array:
+        """Return rows as the base kernel sees them."""
         check_columns(X, len(self.center))
-        return (X - self.center) / self.scale
+        clipped = X if self.low is None else np.clip(X, self.low, self.high)
+        return (clipped - self.center) / self.scale
+
+    def with_base(self, base: sk_kernels.Kernel) -> "Rescaled":
+        """Return another kernel of the same scaled rows."""
+        return Rescaled(base, self.center, self.scale, self.low, self.high)

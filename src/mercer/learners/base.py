@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
+from mercer.samples import check_rows, dense
 
 
 class TrainingData(NamedTuple):
@@ -89,7 +90,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
     def transform(self, X: Any) -> Array:
         """Return features of the samples whose inner products are the learned kernel."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = check_rows(self, X, reset=False)
         _check_scale(X)
         features: Array = self.kernel_.transform(X)
         return features
@@ -100,6 +101,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.target_tags.required = True  # or pairs, for which scikit-learn has no word
         return tags
 
@@ -110,11 +112,11 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
                 "pairs=Pairs(similar, dissimilar)."
             )
         if pairs is not None:
-            X = validate_data(self, X, dtype=np.float64)
+            X = check_rows(self, X)
             self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
             label, checked = None, _as_pairs(pairs).check(len(X))
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = check_rows(self, X, y)
             label, checked = self._label(y), None
         _check_scale(X)
         more = check_unlabelled(unlabelled, X.shape[1])
@@ -138,7 +140,7 @@ def check_unlabelled(unlabelled: Any, n_features: int) -> Array | None:
     """Return samples without labels as an array; raise unless they have the features of X."""
     if unlabelled is None:
         return None
-    rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+    rows: Array = check_array(dense(unlabelled), dtype=np.float64, input_name="unlabelled")
     if rows.shape[1] != n_features:
         raise ValueError(
             f"unlabelled has {rows.shape[1]} features, X has {n_features}: they must be the same"

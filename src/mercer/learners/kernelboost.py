@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Flags
 from mercer.kernels import Mixture
@@ -16,6 +16,7 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.quality import alignment, ideal_kernel
+from mercer.samples import check_rows
 from mercer.solvers.kernelboost import (
     KINDS,
     Chunklets,
@@ -209,7 +210,7 @@ class KernelBoost(KernelLearner):
             Their classes.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = check_rows(self, X, reset=False)
         label = column_or_1d(y)
         if len(label) != len(rows):
             raise ValueError(f"X has {len(rows)} rows, y has {len(label)}: they must be the same")

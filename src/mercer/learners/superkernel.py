@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.kernels import Kernel
@@ -18,6 +18,7 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_gram_fits, check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.samples import check_rows
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import Expansion, PairKernel, QualityFunctional, Risk, Widths
@@ -144,7 +145,7 @@ class Superkernel(KernelLearner):
     def transform(self, X: Any) -> Array:
         """Return coordinates of rows in the span of those of `fit`, whose inner products are the kernel."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = check_rows(self, X, reset=False)
         return self.span_.transform(X)
 
     @property

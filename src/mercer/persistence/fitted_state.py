@@ -95,7 +95,12 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("factor", least=0),
     ),
     "mercer.kernels.Combination": (Field("weights", "r", least=0),),
-    "mercer.kernels.Rescaled": (Field("center", "D"), Field("scale", "D")),
+    "mercer.kernels.Rescaled": (
+        Field("center", "D"),
+        Field("scale", "D"),
+        Field("low", "D", may_be_none=True),
+        Field("high", "D", may_be_none=True),
+    ),
     "mercer.StumpSVC": SVM,
     "mercer.StumpSVCCV": SVM,
     "mercer.PerceptronSVC": SVM,

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
+from mercer.samples import check_rows
 from mercer.svm.multiclass import choose_classes, score_classes
 
 
@@ -33,7 +34,7 @@ class Samples(NamedTuple):
 
 def check_samples(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Samples:
     """Check what `fit` was given, and set the `classes_` of the estimator: those of positive weight."""
-    X, y = validate_data(estimator, X, y, dtype=np.float64)
+    X, y = check_rows(estimator, X, y)
     _check_labels(y)
     given = None
     if sample_weight is not None:
@@ -68,6 +69,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _decisions(self, X: Array) -> Array:
         """Return the decision values of checked rows, one column per two-class problem."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def decision_function(self, X: Any) -> Array:
         """Return the decision values.
@@ -108,4 +114,4 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_and_decide(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._decisions(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._decisions(check_rows(self, X, reset=False))

@@ -11,10 +11,11 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.scaling import ClippedScaler
 from mercer.svm import StumpSVC, StumpSVCCV
 from mercer.svm.additive import ShapeFunction
 
-LINEAR_SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
+LINEAR_SCALERS = (ClippedScaler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 
 
 class AdditiveModel(NamedTuple):

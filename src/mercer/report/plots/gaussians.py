@@ -88,7 +88,7 @@ def _unwrap(kernel: Any, X: Array) -> tuple[Mixture, Array]:
         raise TypeError(f"{type(kernel).__name__} has no Gaussians: give the kernel of a KernelBoost")
     if isinstance(kernel, Mixture):
         return kernel, X
-    return kernel.base, (X - kernel.center) / kernel.scale
+    return kernel.base, kernel.scaled(X)
 
 
 def _principal_axes(X: Array) -> Array:

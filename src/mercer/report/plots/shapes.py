@@ -39,8 +39,9 @@ def plot_shapes(
     Parameters
     ----------
     model : StumpSVC or StumpSVCCV, or a pipeline that ends in one
-        A fitted classifier. Of a pipeline of scikit-learn's linear scalers (`MinMaxScaler`, `StandardScaler`,
-        `MaxAbsScaler`, `RobustScaler`) and the classifier, the x axes show the values before scaling.
+        A fitted classifier. Of a pipeline of linear scalers (`ClippedScaler`, `MinMaxScaler`,
+        `StandardScaler`, `MaxAbsScaler`, `RobustScaler`) and the classifier, the x axes
+        show the values before scaling.
     features : int or sequence of int or str, default=None
         How many of the most important, or which (by number or name) and in which order. None: as many as
         there are `axes`, or at most 12.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array
-from mercer.kernels import Projected, Rescaled
+from mercer.kernels import Projected
 from mercer.pairs import Pairs
 from mercer.quality import pair_auc
 from mercer.report.content import Omitted, Section, Subject
@@ -51,7 +51,7 @@ def show_pair_map(subject: Subject) -> Section:
     assert after is not None  # whatever learns from pairs has a kernel
     learns = _learner(subject) is not None
     some = np.sort(RandomState(subject.seed).permutation(len(X))[:MAP_ROWS])
-    plain = Rescaled(Projected(np.eye(X.shape[1])), after.center, after.scale)
+    plain = after.with_base(Projected(np.eye(X.shape[1])))
     pictures = [
         draw_map(kernel, X[some], None, caption)
         for caption, kernel in ((PLAIN_DISTANCE, plain), (winners(subject), after))[: 1 + learns]
