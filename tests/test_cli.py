@@ -225,3 +225,25 @@ def test_ctrl_c_on_a_real_run_keeps_what_is_done(tmp_path):
     table = json.loads(out)["tables"][0]
     assert table["interrupted"]
     assert table["cells"][0]["repeats"] == len(store.read_text().splitlines()) >= 1
+
+
+IMPORTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["mercer", "--version"]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mercer.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
+def test_an_interrupt_during_imports_ends_without_a_traceback():
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -2,8 +2,11 @@
 
 import codecs
 import io
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import FrameType
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
 TERMINATED = 128 + signal.SIGTERM  # what a shell reports
+INTERRUPTED = 128 + signal.SIGINT
 PLAIN = {"\N{MINUS SIGN}": "-", "±": "+/-", "…": "...", "\N{EN DASH}": "-", "\N{EM DASH}": "-"}
 EXAMPLES = """For example:
 
@@ -27,14 +31,28 @@ EXAMPLES = """For example:
 
 def main() -> None:
     """Run the command line; without the extra `app`, say in a sentence how to get it."""
-    if not all(map(find_spec, NEEDED)):
-        sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
+    with ending_at_once():
+        if not all(map(find_spec, NEEDED)):
+            sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
+        app = make_app()
     signal.signal(signal.SIGTERM, end_in_order)
     codecs.register_error("plain", spell_plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what it cannot spell, such as ±, shall not end a command
             stream.reconfigure(errors="plain")
-    make_app()()
+    app()
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """End without a word if Ctrl-C is pressed while modules are imported: nothing has begun yet."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # in the background, Ctrl-C is not for us
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def end_in_order(number: int, frame: FrameType | None) -> None:

@@ -1,5 +1,7 @@
 """From a table to a model, and back to what it says of rows."""
 
+import csv
+import gzip
 import io
 import json
 import os
@@ -14,12 +16,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import pairwise_distances
+from typer.testing import CliRunner
 
 import mercer as library
 from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
 from mercer import cli
-from mercer.commands import progress
+from mercer.commands import interrupts, progress
+from mercer.commands import learn as learning
 from mercer.commands.messages import legend
 from mercer.commands.model import id_heading
 from mercer.commands.search_run import result_of
@@ -528,3 +532,88 @@ def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
     predict = [*mercer, "predict", "out.mercer", "data.csv"]
     found = subprocess.run(predict, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert len(found.splitlines()) == 1 + N_ROWS
+
+
+@pytest.mark.parametrize(("n_rows", "is_one"), [(60, True), (1999, True), (2000, False)])
+def test_few_rows_are_searched_by_one_process(n_rows, is_one, monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    assert learning.default_jobs(n_rows) == (1 if is_one else 8)
+
+
+def test_jobs_are_those_that_the_user_asks_for(mercer, monkeypatch):
+    asked = []
+
+    def run(task, options):
+        asked.append(options.n_jobs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.commands.learn.run", run)
+    for jobs in ((), ("--jobs", "3")):
+        mercer("learn", "data.csv", "--target", "state", *jobs)
+    assert asked == [1, 3]
+
+
+def test_ctrl_c_is_acknowledged_at_once(capfd):
+    with pytest.raises(KeyboardInterrupt), interrupts.acknowledging_interrupts():
+        signal.raise_signal(signal.SIGINT)
+    assert "Stopping: the best so far is kept" in capfd.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_predict_keeps_the_columns_of_the_table_as_they_are_written(mercer, models):
+    Path("new.csv").write_text('weight,days,colour,state\n"1,234.50",7,"NA",\n2.5,?,red,raw\n')
+    found = mercer("predict", models / "out.mercer", "new.csv", "--keep-columns").stdout
+    rows = list(csv.DictReader(io.StringIO(found)))
+    assert list(rows[0]) == ["row", "weight", "days", "colour", "state", "prediction", "decision"]
+    assert [(row["weight"], row["days"], row["colour"], row["state"]) for row in rows] == [
+        ("1,234.50", "7", "NA", ""),
+        ("2.5", "?", "red", "raw"),
+    ]
+    document = json.loads(
+        mercer("predict", models / "out.mercer", "new.csv", "--keep-columns", "--json").stdout
+    )
+    assert document["predictions"][0]["weight"] == "1,234.50"
+
+
+def test_kept_columns_that_are_called_as_ours_are_told_apart(mercer, models):
+    table = make_table().rename(columns={"name": "row"})
+    table.to_csv("data.csv", index=False)
+    options = ("--candidates", "linear", "--jobs", "1", "--model", "row.mercer")
+    assert mercer("learn", "data.csv", "--target", "state", *options).exit_code == 0
+    found = pd.read_csv(io.StringIO(mercer("predict", "row.mercer", "data.csv", "--keep-columns").stdout))
+    assert list(found["row"]) == list(range(N_ROWS))
+    assert list(found["row (table)"]) == list(table["row"])
+
+
+def test_tables_come_from_the_standard_input(mercer, models):
+    expected = mercer("predict", models / "out.mercer", "data.csv").stdout
+    content = gzip.compress(Path("data.csv").read_bytes())
+    arguments = ["predict", str(models / "out.mercer"), "-"]
+    assert CliRunner().invoke(cli.make_app(), arguments, input=content).stdout == expected
+    learn = ["learn", "-", "--target", "state", *QUICK]
+    result = CliRunner().invoke(cli.make_app(), learn, input=Path("data.csv").read_bytes())
+    assert f"the standard input: {N_ROWS} rows" in result.stdout
+
+
+def test_a_column_that_is_the_classes_of_pairs_is_named(mercer):
+    quick = ("--candidates", "plain", "--budget", "5", "--jobs", "1")
+    said = mercer("learn", "data.csv", "--pairs", "pairs.csv", *quick).stdout
+    assert "Used as a feature, though it says which pairs are similar, as classes do: 'state'" in said
+    assert (
+        "though it says"
+        not in mercer("learn", "data.csv", "--pairs", "pairs.csv", "--drop", "state", *quick).stdout
+    )
+
+
+def test_classes_that_are_words_for_missing_values_go_through(mercer):
+    table = make_table()
+    table["state"] = np.where(table["state"] == "raw", "NA", "007")
+    table.to_csv("na.csv", index=False)
+    options = ("--candidates", "linear", "--jobs", "1", "--model", "na.mercer")
+    result = mercer("learn", "na.csv", "--target", "state", *options)
+    assert "2 classes (007: " in result.stdout
+    assert "'NA' in column 'state' is a class" in result.stdout
+    printed = mercer("predict", "na.mercer", "na.csv").stdout
+    found = pd.read_csv(io.StringIO(printed), dtype=str, keep_default_na=False)
+    assert set(found["prediction"]) == {"NA", "007"}
+    assert '"NA"' in printed

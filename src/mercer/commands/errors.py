@@ -1,6 +1,7 @@
 """What a user can do wrong gets one sentence and the exit code 2; a traceback only with ``--debug``."""
 
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ class Commands(TyperGroup):
             sys.exit(INTERRUPTED)
         except Exception as error:
             if DEBUG in given:
-                raise
+                traceback.print_exc()
             sys.exit(_tell(error, asked_for_nothing=not given))
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from mercer.commands.errors import INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_task
+from mercer.commands.interrupts import acknowledging_interrupts
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.outputs import check_outputs
 from mercer.commands.progress import Watcher
@@ -38,6 +39,8 @@ EXAMPLES = """For example:
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
 so far is saved if there is one.
 """
+FEW_ROWS = 2000  # which one process searches in about ten seconds
+JOBS_HELP = f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores."
 CANDIDATES_HELP = (
     f"Compare only these kernels. With --target: {', '.join(LabelTask.candidate_names)}; "
     f"with --pairs: {', '.join(PairTask.candidate_names)}."
@@ -86,7 +89,7 @@ def learn(
         typer.Option(metavar="NAME", help=f"What to judge by: accuracy (default), {', '.join(KNOWN)}."),
     ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: all cores.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help=JOBS_HELP)] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
@@ -98,7 +101,7 @@ def learn(
     choice of the kernel.
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
-    options = Options(names(candidates), budget, jobs or joblib.cpu_count(), seed, scoring)
+    options = Options(names(candidates), budget, jobs or 1, seed, scoring)
     check_request(request)
     check_options(options, from_pairs=pairs is not None)
     check_outputs([model, report], [data, unlabelled, pairs])
@@ -107,7 +110,7 @@ def learn(
     try:
         task = read_task(request)
         say(*data_sentences(facts(task)), file=sys.stderr)
-        learned = run(task, options)
+        learned = run(task, options if jobs else options._replace(n_jobs=default_jobs(len(task.X))))
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
         raise
@@ -122,6 +125,11 @@ def learn(
         raise typer.Exit(INTERRUPTED)
 
 
+def default_jobs(n_rows: int) -> int:
+    """Return how many processes to use: to start some takes longer than to search on few rows."""
+    return 1 if n_rows < FEW_ROWS else int(joblib.cpu_count())
+
+
 def names(text: str) -> tuple[str, ...]:
     """Return what a user lists with commas."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
@@ -132,7 +140,7 @@ def run(task: Task, options: Options) -> Learned:
     console = Console(stderr=True)
     warm_up(task, options, console)
     watcher = Watcher(console)
-    with watcher.watching():
+    with acknowledging_interrupts(), watcher.watching():
         return learn_task(task, options, [watcher])
 
 
