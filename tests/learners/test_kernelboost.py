@@ -219,6 +219,21 @@ def test_pairs_that_contradict_each_other_are_named():
         KernelBoost().fit(X, pairs=Pairs([(0, 1), (1, 2)], [(0, 2)]))
 
 
+def test_a_hundred_classes_come_to_an_end_and_posteriors_without_a_bound_are_told():
+    y = np.arange(200) % 100
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    options = {"n_rounds": 1, "n_starts": 1, "random_state": 0}
+    places = np.column_stack(np.unravel_index(y, (5, 5, 4)))
+    sure = KernelBoost(prior_strength=0.001, **options).fit(100.0 * places + 0.1 * noise, y)
+    assert sure.exact_
+    assert sure.posterior_error_ <= 1e-6
+    assert sure.n_components_ == 100
+    with pytest.warns(ConvergenceWarning, match="in 1 of 1 rounds, the posteriors .* may be far off"):
+        unsure = KernelBoost(**options).fit(places + noise, y)
+    assert not unsure.exact_
+    assert unsure.posterior_error_ == 1.0
+
+
 def test_impossible_wishes_are_refused():
     X, y, *_ = few_labels()
     with pytest.raises(

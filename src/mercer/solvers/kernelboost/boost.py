@@ -49,7 +49,7 @@ class Round(NamedTuple):
     alpha: float
     edge: float  # r
     n_iter: int  # of EM
-    is_exact: bool  # whether no posterior under the constraints was approximated
+    error: float  # a bound on that of the posteriors under the constraints; 1 where there is none
 
 
 class PairWeights(NamedTuple):
@@ -166,7 +166,7 @@ def _best_attempt(
         K_tilde = weak_hypothesis(problem.X[weights.rows], fit.model)  # step 2
         r = weights.edge(K_tilde)  # step 3
         alpha = choose_alpha(r, largest)  # step 4
-        tried.append((Round(fit.model, alpha, r, fit.n_iter, problem.plan.is_exact), K_tilde))
+        tried.append((Round(fit.model, alpha, r, fit.n_iter, fit.error), K_tilde))
         if alpha > 0.0:  # step 3: accept only if r > 0
             return tried[-1]
     return max(tried, key=lambda attempt: attempt[0].edge)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.compiled import njit
 
 KINDS = ("full", "tied", "diag")
@@ -33,6 +33,8 @@ class GaussianSettings(NamedTuple):
 
     rows_per_block: int = 2048
     """Of which all components are computed in turn. More rows leave the processor's cache in between."""
+    least_share: float = 1e-18
+    """Of a component, below which a row is left out of its covariance: less than rounding."""
     least_size: float = 10 * float(np.finfo(np.float64).eps)
     """Added to the number of rows of each component, as in scikit-learn: an empty one would have no mean."""
 
@@ -134,10 +136,13 @@ def _scatter(X: Array, shares: Array, means: Array) -> Array:
     scatter = np.zeros((len(means), X.shape[1], X.shape[1]))
     centred = np.empty((min(len(X), SETTINGS.rows_per_block), X.shape[1]))
     roots = np.sqrt(shares)
+    # a row belongs to one or two components as a rule: the others do not notice it
+    counts = shares > SETTINGS.least_share * shares.sum(axis=0)
     for rows in _blocks(len(X)):
-        part, block = centred[: rows.stop - rows.start], X[rows]
         for j, mean in enumerate(means):
-            _centre(block, mean, roots[rows, j], part)
+            some = rows.start + np.flatnonzero(counts[rows, j])
+            part = centred[: len(some)]
+            _centre(X, some, mean, roots[:, j], part)
             scatter[j] += part.T @ part
     return scatter
 
@@ -188,10 +193,10 @@ def _put_scaled_distances(X: Array, mean: Array, root: Array, offset: float, val
 
 
 @njit(cache=True, nogil=True)
-def _centre(X: Array, mean: Array, root: Array, centred: Array) -> None:
-    for i in range(X.shape[0]):
+def _centre(X: Array, rows: Index, mean: Array, root: Array, centred: Array) -> None:
+    for i in range(len(rows)):
         for k in range(X.shape[1]):
-            centred[i, k] = (X[i, k] - mean[k]) * root[i]
+            centred[i, k] = (X[rows[i], k] - mean[k]) * root[rows[i]]
 
 
 @njit(cache=True, nogil=True)
