@@ -7,7 +7,7 @@ ALL := .venv/.test-$(SUM)
 NUMERICAL := tests/solvers tests/learners tests/svm
 OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-portable margins lint papers bench docs clean
+.PHONY: demo test test-portable margins lint papers bench pages docs clean
 
 demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
@@ -34,6 +34,9 @@ papers: $(APP)  ## every published table beside ours (hours; it can be interrupt
 
 bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks
+
+pages: $(ALL)  ## write anew what the code on the pages prints
+	MPLBACKEND=agg $(BIN)/python tests/pages.py README.md docs/quick_start.md
 
 docs: .venv/.docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
