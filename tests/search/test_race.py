@@ -102,8 +102,8 @@ def test_the_winner_is_never_dropped_and_is_the_best_of_those_that_ran_to_the_en
         )
 
 
-@pytest.mark.parametrize("n_more", range(12))
-def test_the_first_candidate_wins_unless_another_is_a_standard_error_better(n_more):
+@pytest.mark.parametrize("n_more", [-1, 0, 1])
+def test_the_candidate_with_the_fewest_errors_wins_and_of_equals_the_first(n_more):
     race = make_race(1, 1)
     wrong = np.zeros((N, 2))
     wrong[: 9 + n_more, 0] = 1.0
@@ -111,7 +111,7 @@ def test_the_first_candidate_wins_unless_another_is_a_standard_error_better(n_mo
     for i in range(2):
         for half in HALVES:
             race.record(i, race.of(i), half, outcome_of(wrong[half][:, [i]]))
-    assert race.winner() == int(n_more > np.sqrt(18 + n_more))
+    assert race.winner() == int(n_more > 0)
 
 
 def test_who_had_no_time_for_the_last_fold_may_win_and_is_compared_on_the_rows_of_all():

@@ -26,7 +26,7 @@ PUBLIC = {
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
-    "mercer.search": "Calibration Candidate CandidateResult Difference Measure Metric SearchResult",
+    "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric SearchResult",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.compose": "ColumnTransformer",
     "sklearn.impute": "MissingIndicator SimpleImputer",

@@ -107,6 +107,11 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.PerceptronSVCCV": SVM,
     "mercer.TreeSVC": SVM,
     "mercer.TreeSVCCV": SVM,
+    "mercer.search.Blend": (
+        Field("weights", "m", least=0),
+        Field("slopes", "m", least=0),
+        Field("offsets", "m c"),
+    ),
     "mercer.search.Calibration": (Field("slope", least=0), Field("offsets", "c")),
     "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),
     "mercer.baselines.KernelPerceptron": (

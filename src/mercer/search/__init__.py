@@ -1,5 +1,6 @@
 """Which kernel does a data set need? A search among all of them, with an honest estimate of the error."""
 
+from mercer.search.blend import Blend
 from mercer.search.calibration import Calibration
 from mercer.search.candidates import Candidate, default_candidates
 from mercer.search.result import (
@@ -13,6 +14,7 @@ from mercer.search.result import (
 from mercer.search.search import KernelSearchCV
 
 __all__ = [
+    "Blend",
     "Calibration",
     "Candidate",
     "CandidateResult",

@@ -63,7 +63,7 @@ def default_candidates(
         Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": PENALTIES}),
         Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
         Candidate(
-            "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-13, -10, -7, -4, -1)]}, growth=1.3
+            "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
         ),
         Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),

@@ -11,7 +11,7 @@ from mercer.search.calibration import Calibration, fit_calibration
 from mercer.search.candidates import REFERENCE, Candidate
 from mercer.search.interval import effective_rows, half_width, mean_variance, share_interval, standard_error
 from mercer.search.race import Race
-from mercer.search.result import ONE_STANDARD_ERROR, Z95, Difference, Measure, SearchResult
+from mercer.search.result import WITH_NEIGHBOURS, Z95, Difference, Measure, SearchResult
 from mercer.search.scoring import log_chances, log_loss, of_means
 from mercer.search.selection_rule import Rule, choose, find_nearby
 
@@ -38,7 +38,7 @@ class LabelRace(Race):
         Random seed of the bootstrap.
     """
 
-    rule_name = ONE_STANDARD_ERROR
+    rule_name = WITH_NEIGHBOURS
     n_draws = N_DRAWS
 
     def __init__(self, candidates: list[Candidate], task: "LabelTask", folds: "Folds", seed: int) -> None:
@@ -103,12 +103,12 @@ class LabelRace(Race):
 
     def errors(self, entries: Index) -> Array:
         """Return the mean losses of entries over the samples that all of them were scored on."""
-        means: Array = self._scored(entries)[0].mean(axis=0)
+        means: Array = self.scored(entries)[0].mean(axis=0)
         return means
 
     def choose(self, entries: Index) -> int:
         """Return the entry that the selection rule takes."""
-        losses, _ = self._scored(entries)
+        losses, _ = self.scored(entries)
         return int(entries[choose(losses, self.rule.among(entries), np.ones((1, len(losses))))[0]])
 
     def measure(self, candidate: int, entry: int) -> Measure:
@@ -124,12 +124,12 @@ class LabelRace(Race):
         mine, theirs = self.finalists_of(candidate), self.finalists_of(reference)
         if not len(theirs):
             return Difference()
-        losses, places = self._scored(np.concatenate([mine, theirs]))
+        losses, places = self.scored(np.concatenate([mine, theirs]))
         n = len(losses)
         every, columns, means = np.ones((1, n)), [], []
         for entries, values in ((mine, losses[:, : len(mine)]), (theirs, losses[:, len(mine) :])):
             rule = self.rule.among(entries)
-            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
+            means.append(float(judge_choice(values, self.draw(places), rule).mean()))
             columns.append(values[:, choose(values, rule, every)[0]])
         variance = mean_variance(columns[0] - columns[1], self._clusters(places))
         if self.scoring.is_share:
@@ -195,7 +195,7 @@ class LabelRace(Race):
         noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
         return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))
 
-    def _scored(self, entries: Index) -> tuple[Array, Index]:
+    def scored(self, entries: Index) -> tuple[Array, Index]:
         """Return the losses of entries on the samples that all of them were scored on, and the places."""
         losses = self.losses[:, entries]
         places = np.flatnonzero(np.isfinite(losses).all(axis=1))
@@ -207,7 +207,8 @@ class LabelRace(Race):
             return self.fold[places]
         return None if self.task.groups is None else self.task.groups[self.rows[places]]
 
-    def _draw(self, places: Index) -> Array:
+    def draw(self, places: Index) -> Array:
+        """Return how often each sample is drawn, of those that are drawn with replacement, (n_draws, n)."""
         clusters = self._clusters(places)
         if clusters is None:
             return draw_rows(len(places), self.seed, self.n_draws)
@@ -219,10 +220,14 @@ class LabelRace(Race):
         return n_scored / effective_rows(n_scored, float(self.n_trained[entries].min()))
 
     def _measure(self, entries: Index) -> Measure:
-        losses, places = self._scored(entries)
+        losses, places = self.scored(entries)
         rule = self.rule.among(entries)
-        loss = float(judge_choice(losses, self._draw(places), rule).mean())
+        loss = float(judge_choice(losses, self.draw(places), rule).mean())
         chosen = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
+        return self.measure_losses(loss, chosen, places, entries)
+
+    def measure_losses(self, loss: float, chosen: Array, places: Index, entries: Index) -> Measure:
+        """Return a mean loss as a measure; how certain it is, the losses of single samples tell."""
         n_folds, n_samples = int(self.n_folds[entries].min()), len(np.unique(self.rows[places]))
         clusters, inflation = self._clusters(places), self._inflation(places, entries)
         value, variance = self.scoring.value(loss), mean_variance(chosen, clusters) * inflation

@@ -18,7 +18,7 @@ PLAIN_FIELDS = (  # of a result, as in JSON
     *("rule", "reference", "winner", "settings", "n_fitted", "stopped"),
     *("baseline", "n_splits", "n_trained"),
 )
-ONE_STANDARD_ERROR, BEST = "one standard error", "best"  # how a candidate is selected
+BEST, WITH_NEIGHBOURS = "best", "best with neighbours"  # how a candidate is selected
 
 
 class SearchWarning(UserWarning):
@@ -104,7 +104,7 @@ class SearchResult(NamedTuple):
     listed : tuple of str
         All candidates in the order of preference: of those that are equally good, the first is selected.
     rule : str
-        How the winner is selected: "best", or "one standard error", the first listed within one of the best.
+        How the winner is selected: "best", or "best with neighbours", which count for a setting of a grid.
     reference : str or None
         The candidate that the others are compared with, if it took part.
     winner : str or None

@@ -2,7 +2,9 @@
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,6 +28,14 @@ from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.search.blend import (
+    Blend,
+    calibrate_blend,
+    held_out_values,
+    hold_ballot,
+    make_blend,
+    measure_blend,
+)
 from mercer.search.label_race import LabelRace
 from mercer.search.label_task import LabelTask, decide
 from mercer.search.pair_task import PairTask
@@ -46,9 +56,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Compare kernels on your data, select the best, and estimate its error without selection bias.
 
     All candidates are evaluated on the same cross-validation folds, and standardised inside them. Settings
-    that fall far behind are dropped after a fold. Of the candidates whose difference to the best is within
-    its standard error, the one listed first is selected, and fitted to all samples. Within a candidate, a
-    setting is judged together with its neighbours in the grid.
+    that fall far behind are dropped after a fold. The candidate with the lowest loss is selected, and fitted
+    to all samples. Within a candidate, a setting is judged together with its neighbours in the grid.
 
     The error that is reported is not the lowest cross-validated one, which was selected for being low:
     samples are drawn with replacement, the winner on those drawn is judged on those not drawn, and this is
@@ -79,6 +88,10 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     class_weight : "auto", "balanced", dict or None, default="auto"
         Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts
         rare classes as much as others (balanced accuracy, average precision, F1) and a class is rare.
+    blend : bool, default=False
+        Whether predictions are those of a blend of up to eight settings, weighted by how likely each is to be
+        the best, instead of the winner's alone: usually more accurate, and so many times slower to predict.
+        The error is the blend's; the winner and its kernel stay what they are.
     refit : bool, default=True
         Whether the winner is fitted to all samples.
     n_jobs : int or None, default=None
@@ -108,6 +121,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         `sklearn.model_selection.GridSearchCV`; `best_index_` is the selected one.
     calibration_ : Calibration
         What makes probabilities of decision values.
+    blend_ : Blend or None
+        What predicts, with blend=True: the names of its members, their weights and the fitted pipelines.
     leaderboard_ : pandas.DataFrame
         One row per candidate: error and standard error (corrected for the choice among its own settings),
         difference to the RBF-SVM with its 95 % confidence interval (low, high), seconds to fit and to
@@ -121,8 +136,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     -----
     Ctrl-C ends the search as a budget does: what is done is ranked, and the best so far is fitted.
 
-    The leaderboard is sorted by errors corrected for the choice among a candidate's settings, and the winner
-    is one that is not clearly worse than the best: so it need not rank first.
+    The leaderboard is sorted by errors corrected for the choice among a candidate's settings: so the winner
+    need not rank first.
 
     Examples
     --------
@@ -144,6 +159,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         budget: float | None = None,
         max_rows: int = 4000,
         class_weight: Any = "auto",
+        blend: bool = False,
         refit: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -154,6 +170,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self.budget = budget
         self.max_rows = max_rows
         self.class_weight = class_weight
+        self.blend = blend
         self.refit = refit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -201,12 +218,16 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
             _check_some_worked(race)
             fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
+            self.blend_: Blend | None = None
+            if isinstance(race, LabelRace):
+                self.cv_results_, self.best_index_ = race.cv_results(), winner
+                self.calibration_ = race.calibration(winner)
+                if self.blend and fitted is not None:
+                    fit = partial(self._refit, race, task=task, clock=clock, seed=seed)
+                    result = self._fit_blend(race, {winner: fitted.pipeline}, result, clock, fit)
         asked = self.cv if isinstance(self.cv, int) else len(folds)
         self.result_ = result._replace(n_splits=max(asked, result.n_splits))
         self._classes = task.classes if isinstance(task, LabelTask) else None
-        if isinstance(race, LabelRace):
-            self.cv_results_, self.best_index_ = race.cv_results(), winner
-            self.calibration_ = race.calibration(winner)
         if fitted is not None:
             self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
         for sentence in doubts(self.result_):
@@ -277,8 +298,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         return self._classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the winner's predictions."""
-        estimator = self._winner()
+        """Return the predictions of the winner, or of the blend."""
+        estimator = self._predictor()
         if not hasattr(estimator, "predict"):
             raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
         labels: NDArray[Any] = estimator.predict(validate_data(self, X, reset=False, dtype=np.float64))
@@ -286,22 +307,23 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     @available_if(lambda self: hasattr(self.best_estimator_, "decision_function"))
     def decision_function(self, X: Any) -> Array:
-        """Return the winner's decision values."""
-        values: Array = self._winner().decision_function(
-            validate_data(self, X, reset=False, dtype=np.float64)
-        )
+        """Return the decision values of the winner, or of the blend."""
+        estimator = self._predictor()
+        values: Array = estimator.decision_function(validate_data(self, X, reset=False, dtype=np.float64))
         return values
 
     @available_if(lambda self: self.calibration_ is not None)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, one column for each of `classes_`.
 
-        They are calibrated on the winner's decision values for held-out samples. `predict` is the winner's
+        They are calibrated on decision values for held-out samples. `predict` is the winner's or the blend's
         own decision, which need not be the most probable class.
         """
-        estimator = self._winner()
+        estimator = self._predictor()
         X = validate_data(self, X, reset=False, dtype=np.float64)
         assert self.calibration_ is not None  # or this method is not there
+        if isinstance(estimator, Blend):
+            return self.calibration_(estimator.decision_function(X))
         return self.calibration_(decide(estimator, X, self.classes_)[1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -315,6 +337,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("the winner was not fitted: use refit=True")
         return self.best_estimator_
+
+    def _predictor(self) -> Any:
+        """Return what predicts: the winner, or the blend."""
+        winner = self._winner()
+        return winner if self.blend_ is None else self.blend_
 
     def _outcome(self) -> Any:
         """Return the result of a search that is over."""
@@ -370,6 +397,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
         more = check_unlabelled(unlabelled, X.shape[1])
         scoring = find_scoring(self.scoring, y)
+        if self.blend and scoring.slope is None:
+            raise ValueError(
+                f"blend=True needs a score of single samples, and {scoring.name} is one of whole folds: use "
+                "another scoring, or blend=False"
+            )
         return LabelTask(X, y, more, groups, sample_weight, scoring, self.class_weight), cv
 
     def _report(self, context: CallbackContext, race: Race) -> bool:
@@ -401,6 +433,27 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             self.refit_seconds_ = time.monotonic() - start
             result = result._replace(stopped="interrupt") if interrupted else result
             return fitted, result._replace(n_fitted=n_fitted), winner
+
+    def _fit_blend(
+        self,
+        race: LabelRace,
+        estimators: dict[int, Any],
+        result: SearchResult,
+        clock: Clock,
+        fit: Callable[[int], tuple[Fitted, int, bool]],
+    ) -> SearchResult:
+        """Fit the members of the blend, those that count most first, as many as there is time for."""
+        ballot = hold_ballot(race)
+        weights = ballot.weigh(race)
+        for k in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]:
+            entry = int(ballot.entries[k])
+            if entry not in estimators and clock.left() > race.fit_seconds[entry] / race.n_folds[entry]:
+                with suppress(Exception):  # then the others do without it
+                    estimators[entry] = fit(entry)[0].pipeline
+        self.blend_ = make_blend(race, ballot, weights, estimators)
+        values = held_out_values(race, ballot)
+        self.calibration_ = calibrate_blend(race, ballot, values)
+        return result._replace(measure=measure_blend(race, ballot, values))
 
     def _refit(
         self, race: Race, winner: int, task: Task, clock: Clock, seed: int

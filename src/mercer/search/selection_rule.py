@@ -1,10 +1,10 @@
 """Which setting is taken. Among as many as there are here, the best on a few hundred rows is the luckiest.
 
-Two things keep luck out. Within a candidate, a setting counts with its neighbours in the grid, which are good
-where it is good for a reason. And of several candidates that are no clear loss against the best, the one that
-is listed first is taken: the rule of one standard error [BFOS84].
-
-[BFOS84] Breiman, Friedman, Olshen, Stone: Classification and regression trees. Wadsworth, 1984.
+Within a candidate, a setting therefore counts with its neighbours in the grid, which are good where it is
+good for a reason. Among candidates, each with the setting found so, the one with the lowest loss is taken. To
+take the first in a list that is within one standard error of it, or the one that leads most often on rows
+drawn with replacement, was no better on data that is kept for such questions
+(``python -m benchmarks tables --replay``); to blend them is, see `mercer.search.blend`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,8 +56,8 @@ def _is_scale(values: Any) -> bool:
 def choose(wrong: Array, rule: Rule, counts: Array) -> Index:
     """Return the setting that is chosen on the rows of each draw.
 
-    A candidate is represented by its best setting, neighbours considered. It is the first candidate that
-    makes no more errors than the best one, up to one standard error of the difference on the same rows.
+    A candidate is represented by its best setting, neighbours considered. The candidate with the lowest loss
+    is taken, of equals the one listed first.
 
     Parameters
     ----------
@@ -76,13 +76,5 @@ def choose(wrong: Array, rule: Rule, counts: Array) -> Index:
     for k, number in enumerate(numbers):
         mine = np.flatnonzero(rule.candidate == number)
         own[:, k] = mine[np.argmin(smooth[:, mine], axis=1)]
-    best = own[every, np.argmin(errors[every[:, None], own], axis=1)]
-    chosen, is_open = best.copy(), np.ones(len(counts), dtype=bool)
-    for first in own.T[:-1] if len(numbers) > 1 else ():  # the last would be the best
-        draws = np.flatnonzero(is_open)
-        more = errors[draws, first[draws]] - errors[draws, best[draws]]
-        apart = (wrong[:, first[draws]] - wrong[:, best[draws]]).T  # how the two differ on each row, by draw
-        noise = np.sqrt(np.einsum("di,di,di->d", counts[draws], apart, apart))
-        taken = draws[more <= noise]
-        chosen[taken], is_open[taken] = first[taken], False
+    chosen: Index = own[every, np.argmin(errors[every[:, None], own], axis=1)]
     return chosen

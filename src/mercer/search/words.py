@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.search.result import BEST, DROPPED, FAILED, Difference, Measure, Metric, SearchResult
+from mercer.search.result import (
+    DROPPED,
+    FAILED,
+    WITH_NEIGHBOURS,
+    Difference,
+    Measure,
+    Metric,
+    SearchResult,
+)
 
 REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
@@ -149,14 +157,10 @@ def compare_with_reference(result: SearchResult) -> str:
 
 def describe_rule(result: SearchResult) -> str:
     """Say how the winner is selected."""
-    if result.rule == BEST:
-        return f"The candidate with the {best_of(result.metric)} is selected, on what all were scored on."
-    return (
-        "Of the candidates whose difference to the best is within its standard error, on the same samples, "
-        "the first in the list is selected (the one-standard-error rule); a setting is judged together with "
-        "its neighbours in the grid. The list: "
-        f"{', '.join(result.listed)}."
-    )
+    said = f"The candidate with the {best_of(result.metric)} is selected, on what all were scored on"
+    if result.rule == WITH_NEIGHBOURS:
+        said += "; a setting is judged together with its neighbours in the grid"
+    return f"{said}."
 
 
 def explain_selection(result: SearchResult) -> str:
@@ -173,14 +177,12 @@ def explain_selection(result: SearchResult) -> str:
         return f"{although}: {first.name} did not finish ({first.note})."
     if 2 * first.measure.n_folds < max(one.measure.n_folds for one in result.candidates):
         return f"{although}: {first.name} was scored on too few folds to be selected."
-    if result.rule == BEST:
-        return f"{although}: on the folds that all were scored on, {winner} is no worse."
-    if result.listed.index(winner) > result.listed.index(first.name):
+    if result.rule == WITH_NEIGHBOURS:
         return (
-            f"{although}: with the settings that were chosen, {first.name} is more than one standard error "
-            f"worse than the best, and {winner} is not."
+            f"{although}: the ranking is corrected for the choice among the settings of each; with the "
+            f"settings that were chosen, {winner} is no worse."
         )
-    return f"{although}: their difference is within its standard error, and {winner} comes first in the list."
+    return f"{although}: on the folds that all were scored on, {winner} is no worse."
 
 
 def as_html(result: SearchResult) -> str:

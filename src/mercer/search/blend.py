@@ -1,0 +1,155 @@
+r"""A blend of the settings that may be the best: usually better than the one that seems to be.
+
+Which setting is the best on a few hundred samples is partly luck. Samples are drawn with replacement, again
+and again; how often a setting is the best on those drawn is how likely it is to be the best, and its weight
+
+.. math:: f(x) = \sum_k w_k \, (a_k f_k(x) + b_k).
+
+The decision values f_k of its members are calibrated (`mercer.search.calibration`), to be in the same units.
+A sum of kernel machines is one again, on the sum of their kernels. Members are judged by the Brier score of
+their probabilities, which says more than the number of errors does. These are bagged selections [CNCK04].
+
+[CNCK04] Caruana, Niculescu-Mizil, Crew, Ksikes: Ensemble selection from libraries of models. ICML 2004.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from mercer._typing import Array, Index
+from mercer.search.calibration import Calibration, by_class, fit_calibration
+from mercer.search.label_race import LabelRace
+from mercer.search.label_task import decide
+from mercer.search.result import Measure
+from mercer.search.scoring import Judged
+
+MOST_MEMBERS = 8  # each is fitted to all samples; on the data it was tried on, more were no better
+
+
+class Blend(NamedTuple):
+    """Fitted classifiers, their weights, and what puts their decision values into the same units."""
+
+    names: tuple[str, ...]  # of candidates, which may come again with other settings
+    estimators: tuple[Any, ...]  # pipelines, for samples that are not scaled
+    weights: Array
+    slopes: Array  # (n_members,)
+    offsets: Array  # (n_members, n_classes)
+    classes: NDArray[Any]
+
+    def decision_function(self, X: Array) -> Array:
+        """Return f(x) of two classes, of more one value per class."""
+        said = [by_class(decide(estimator, X, self.classes)[1]) for estimator in self.estimators]
+        slopes, offsets = self.slopes[:, None, None], self.offsets[:, None, :]
+        total: Array = np.tensordot(self.weights, slopes * np.array(said) + offsets, 1)
+        return total[:, 1] - total[:, 0] if len(self.classes) == 2 else total
+
+    def predict(self, X: Array) -> NDArray[Any]:
+        """Return the class of the largest value."""
+        labels: NDArray[Any] = self.classes[by_class(self.decision_function(X)).argmax(axis=1)]
+        return labels
+
+
+class Ballot(NamedTuple):
+    """What the finalists of a race said of the samples that all of them were scored on."""
+
+    entries: Index
+    calibrations: tuple[Calibration, ...]
+    places: Index  # of the samples, in the race
+    values: Array  # (n_entries, n_samples, n_classes): calibrated decision values
+    losses: Array  # (n_samples, n_entries): Brier scores
+
+    def weigh(self, race: LabelRace, some: Index | slice = slice(None)) -> Array:
+        """Return the weights of the entries by some of the samples."""
+        return count_wins(self.losses[some], race.draw(self.places[some]))
+
+
+def hold_ballot(race: LabelRace) -> Ballot:
+    """Return what is known of those that may be members."""
+    entries = race.finalists()
+    places = race.scored(entries)[1]
+    label, weight = race.task.label[race.rows[places]], race.task.weights[race.rows[places]]
+    said = [by_class(race.decisions[places, entry]) for entry in entries]
+    calibrations = tuple(fit_calibration(decisions, label, weight) for decisions in said)
+    values = np.array(
+        [one.slope * decisions + one.offsets for one, decisions in zip(calibrations, said, strict=True)]
+    )
+    truth = np.eye(race.task.n_classes)[label]
+    losses = np.sum((softmax(values, axis=2) - truth) ** 2, axis=2).T * weight[:, None]
+    return Ballot(entries, calibrations, places, values, losses)
+
+
+def count_wins(losses: Array, counts: Array) -> Array:
+    """Return how often each setting is the best on the samples drawn, in shares; of all but a few, nothing.
+
+    Parameters
+    ----------
+    losses : array of shape (n_samples, n_settings)
+        Of each setting on each sample, which it had not seen.
+    counts : array of shape (n_draws, n_samples)
+        How often each sample was drawn.
+    """
+    best = np.argmin(np.round(counts @ losses, 9), axis=1)
+    wins = np.bincount(best, minlength=losses.shape[1])
+    wins[np.argsort(-wins, kind="stable")[MOST_MEMBERS:]] = 0
+    weights: Array = wins / wins.sum()
+    return weights
+
+
+def held_out_values(race: LabelRace, ballot: Ballot) -> Array:
+    """Return the blend's values for each sample (n_samples, n_classes), weighed without its fold.
+
+    If there is but one fold, it has to do for both.
+    """
+    fold = race.fold[ballot.places]
+    values = np.empty(ballot.values.shape[1:])
+    for k in np.unique(fold):
+        mine = fold == k
+        others = np.flatnonzero(~mine if (~mine).any() else mine)
+        values[mine] = np.tensordot(ballot.weigh(race, others), ballot.values[:, mine], 1)
+    return values
+
+
+def measure_blend(race: LabelRace, ballot: Ballot, values: Array) -> Measure:
+    """Return how good a blend is on samples that had no part in its weights."""
+    fold, losses = race.fold[ballot.places], np.empty(len(values))
+    decisions = values[:, 1:] - values[:, :1] if values.shape[1] == 2 else values
+    for k in np.unique(fold):
+        mine = fold == k
+        rows = race.rows[ballot.places[mine]]
+        judged = Judged(
+            race.task.label[rows],
+            values[mine].argmax(axis=1),
+            decisions[mine],
+            race.task.weights[rows],
+            race.task.n_classes,
+            race.scoring.positive,
+        )
+        losses[mine] = race.scoring.losses(judged, None, rows, rows)
+    return race.measure_losses(float(losses.mean()), losses, ballot.places, ballot.entries)
+
+
+def calibrate_blend(race: LabelRace, ballot: Ballot, values: Array) -> Calibration:
+    """Return what makes probabilities of a blend's decision values."""
+    rows = race.rows[ballot.places]
+    return fit_calibration(values, race.task.label[rows], race.task.weights[rows])
+
+
+def make_blend(race: LabelRace, ballot: Ballot, weights: Array, estimators: Mapping[int, Any]) -> Blend:
+    """Return the blend of those entries that were fitted, by their number in the race."""
+    members = [k for k, entry in enumerate(ballot.entries) if int(entry) in estimators and weights[k] > 0]
+    if not members:  # but the winner there is always
+        weights = np.array([float(int(entry) in estimators) for entry in ballot.entries])
+        members = np.flatnonzero(weights).tolist()
+    chosen: Sequence[Calibration] = [ballot.calibrations[k] for k in members]
+    entries = [int(ballot.entries[k]) for k in members]
+    return Blend(
+        tuple(race.candidates[race.entries[entry].candidate].name for entry in entries),
+        tuple(estimators[entry] for entry in entries),
+        weights[members] / weights[members].sum(),
+        np.array([one.slope for one in chosen]),
+        np.array([np.broadcast_to(one.offsets, race.task.n_classes) for one in chosen]),
+        race.task.classes,
+    )

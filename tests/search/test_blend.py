@@ -1,0 +1,204 @@
+"""The blend: weights by bootstrap, calibrated values, and an error that the weights had no part in."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+
+from mercer import KernelSearchCV, KernelSVC, StumpSVC
+from mercer.persistence import load, save
+from mercer.search import Candidate
+from mercer.search.blend import (
+    MOST_MEMBERS,
+    count_wins,
+    held_out_values,
+    hold_ballot,
+    make_blend,
+    measure_blend,
+)
+from mercer.search.bootstrap import draw_rows
+from mercer.search.calibration import by_class
+from mercer.search.race import Outcome
+from search.made_races import race_on
+
+TWO = {"linear": (KernelSVC(), {"C": [0.01, 1.0]}), "stump": (StumpSVC(), {"C": [0.01, 1.0]})}
+
+
+def slow_wins(losses, counts):
+    """Draw by draw: who has the least sum over the rows drawn; of equals the first."""
+    wins = np.zeros(losses.shape[1])
+    for count in counts:
+        totals = [sum(times * loss for times, loss in zip(count, column, strict=True)) for column in losses.T]
+        wins[int(np.argmin(np.round(totals, 9)))] += 1
+    kept = sorted(range(len(wins)), key=lambda k: -wins[k])[:MOST_MEMBERS]
+    return np.array([wins[k] if k in kept else 0.0 for k in range(len(wins))]) / sum(wins[k] for k in kept)
+
+
+@pytest.mark.parametrize("n_settings", [1, 3, 20])
+def test_a_weight_is_how_often_a_setting_is_the_best_on_rows_drawn(rng, n_settings):
+    losses = rng.random((15, n_settings))
+    counts = draw_rows(15, 0, n_draws=80)
+    weights = count_wins(losses, counts)
+    assert_allclose(weights, slow_wins(losses, counts))
+    assert np.count_nonzero(weights) <= MOST_MEMBERS
+    assert_allclose(weights.sum(), 1.0)
+
+
+def test_one_that_is_better_on_every_row_is_all_there_is():
+    losses = np.column_stack([np.full(9, 0.3), np.full(9, 0.2), np.full(9, 0.4)])
+    assert_array_equal(count_wins(losses, draw_rows(9, 0)), [0.0, 1.0, 0.0])
+
+
+def race_of(decisions, n_folds=4):
+    """A race whose settings said these decision values, (n_rows, n_settings), of alternating classes."""
+    n, k = decisions.shape
+    race = race_on([Candidate(f"c{i}", SVC(), {}) for i in range(k)], n, n_folds=n_folds)
+    wrong = (decisions > 0) != (np.arange(n) % 2 == 1)[:, None]
+    for test in race.tests:
+        for i in range(k):
+            values = np.stack([wrong[test, i], decisions[test, i]], axis=-1)[:, None]
+            race.record(i, race.of(i), test, Outcome(values, np.ones(1), np.ones(1), 1.0, {}))
+    return race
+
+
+@pytest.fixture
+def noisy(rng):
+    """Three judges of 80 rows: two that see half of the truth, in other units, and one that sees none."""
+    signs = np.where(np.arange(80) % 2 == 1, 1.0, -1.0)
+    noise = rng.normal(size=(80, 3))
+    return race_of(np.column_stack([signs + noise[:, 0], 1000 * (signs + noise[:, 1]), noise[:, 2]]))
+
+
+def test_members_are_judged_by_the_brier_score_of_their_calibrated_probabilities(noisy):
+    ballot = hold_ballot(noisy)
+    y = np.arange(80) % 2
+    for k, calibration in enumerate(ballot.calibrations):
+        chances = calibration(noisy.decisions[:, k])
+        assert_allclose(ballot.losses[:, k], np.sum((chances - np.eye(2)[y]) ** 2, axis=1))
+        assert_allclose(softmax(ballot.values[k], axis=1), chances)
+    weights = ballot.weigh(noisy)
+    assert weights[0] > 0.1  # units do not matter
+    assert weights[1] > 0.1
+    assert weights[2] < 0.05
+
+
+def test_the_weights_of_a_fold_are_those_of_the_other_folds(noisy):
+    ballot = hold_ballot(noisy)
+    values = held_out_values(noisy, ballot)
+    for k in range(4):
+        mine = noisy.fold == k
+        weights = count_wins(ballot.losses[~mine], noisy.draw(ballot.places[~mine]))
+        assert_allclose(values[mine], sum(w * v[mine] for w, v in zip(weights, ballot.values, strict=True)))
+    measure = measure_blend(noisy, ballot, values)
+    assert_allclose(measure.value, np.mean(values.argmax(axis=1) != np.arange(80) % 2))
+    assert measure.low < measure.value < measure.high
+    assert measure.n_samples == 80
+
+
+def test_a_blend_of_two_halves_of_the_truth_knows_more_than_either(rng):
+    signs = np.where(np.arange(400) % 2 == 1, 1.0, -1.0)
+    race = race_of(signs[:, None] + 1.5 * rng.normal(size=(400, 2)))
+    ballot = hold_ballot(race)
+    assert measure_blend(race, ballot, held_out_values(race, ballot)).value < race.errors(np.arange(2)).min()
+
+
+class Says:
+    """A classifier whose decision values are a column of its input."""
+
+    def __init__(self, column, classes):
+        self.column, self.classes_ = column, classes
+
+    def decision_function(self, X):
+        return X[:, self.column]
+
+    def predict(self, X):
+        return self.classes_[(X[:, self.column] > 0).astype(int)]
+
+
+def test_predictions_are_those_of_the_weighted_calibrated_sum(noisy, rng):
+    ballot, classes = hold_ballot(noisy), noisy.task.classes
+    weights = np.array([0.5, 0.3, 0.2])
+    fitted = {0: Says(0, classes), 2: Says(2, classes)}  # the one with the weight 0.3 could not be fitted
+    blend = make_blend(noisy, ballot, weights, fitted)
+    assert blend.names == ("c0", "c2")
+    X = rng.normal(size=(20, 3))
+    slow = 0.0
+    for k in (0, 2):
+        chances = ballot.calibrations[k](X[:, k])
+        slow = slow + weights[k] / 0.7 * np.log(chances[:, 1] / chances[:, 0])
+    assert_allclose(blend.decision_function(X), slow)
+    assert_array_equal(blend.predict(X), classes[(slow > 0).astype(int)])
+
+
+def test_a_winner_without_weight_is_the_blend_if_nothing_else_could_be_fitted(noisy):
+    ballot = hold_ballot(noisy)
+    blend = make_blend(noisy, ballot, np.array([0.0, 1.0, 0.0]), {0: Says(0, noisy.task.classes)})
+    assert blend.names == ("c0",)
+    assert_array_equal(blend.weights, [1.0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_blended_search_predicts_by_its_members_and_keeps_its_winner(n_classes, tmp_path):
+    X, y = make_classification(
+        240, 6, n_informative=4, n_classes=n_classes, class_sep=0.8, flip_y=0.1, random_state=0
+    )
+    names = np.array(["ant", "bee", "cat"])[y]
+    plain, blended = (
+        KernelSearchCV(TWO, cv=3, blend=blend, random_state=0).fit(X[:120], names[:120])
+        for blend in (False, True)
+    )
+    assert plain.blend_ is None
+    assert (blended.best_name_, blended.best_settings_) == (plain.best_name_, plain.best_settings_)
+    assert_array_equal(blended.best_estimator_.predict(X), plain.predict(X))
+    assert len(blended.blend_.names) > 1
+    decisions = blended.decision_function(X)
+    assert_array_equal(
+        blended.predict(X), np.array(["ant", "bee", "cat"])[by_class(decisions).argmax(axis=1)]
+    )
+    chances = blended.predict_proba(X)
+    assert chances.shape == (240, n_classes)
+    assert_allclose(chances.sum(axis=1), 1.0)
+    error = 1 - blended.score(X[120:], names[120:])
+    assert abs(blended.error_ - error) < 4 * np.hypot(blended.std_error_, np.sqrt(error * (1 - error) / 120))
+    save(blended, tmp_path / "model.mercer")
+    assert_allclose(load(tmp_path / "model.mercer").decision_function(X), decisions)
+
+
+def test_a_member_that_cannot_be_fitted_is_done_without(monkeypatch):
+    X, y = make_classification(100, 5, random_state=0)
+    refit, tried = KernelSearchCV._refit, []
+
+    def refit_once(self, race, winner, task, clock, seed):
+        tried.append(winner)
+        if len(tried) > 1:
+            raise ValueError("no")
+        return refit(self, race, winner, task, clock, seed)
+
+    monkeypatch.setattr(KernelSearchCV, "_refit", refit_once)
+    search = KernelSearchCV(TWO, cv=3, blend=True, random_state=0).fit(X, y)
+    assert len(tried) > 1
+    assert search.blend_.names == (search.best_name_,)
+
+
+def test_on_shuffled_labels_a_blend_promises_nothing(rng):
+    X = rng.normal(size=(60, 4))
+    errors = [
+        KernelSearchCV(TWO, cv=3, blend=True, random_state=seed).fit(X, rng.permutation(60) % 2).error_
+        for seed in range(12)
+    ]
+    assert abs(np.mean(errors) - 0.5) < 3 * np.std(errors, ddof=1) / np.sqrt(12)
+
+
+def test_a_score_of_whole_folds_is_refused():
+    X, y = make_classification(60, 5, random_state=0)
+    with pytest.raises(ValueError, match="needs a score of single samples"):
+        KernelSearchCV(TWO, scoring="jaccard", blend=True).fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "balanced_accuracy"])
+def test_other_scores_are_measured_of_the_blend(scoring):
+    X, y = make_classification(200, 6, n_informative=4, flip_y=0.1, random_state=1)
+    search = KernelSearchCV(TWO, scoring=scoring, cv=3, blend=True, random_state=0).fit(X[:100], y[:100])
+    assert abs(search.best_score_ - search.score(X[100:], y[100:])) < 0.25
