@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         print(replay.replay(chosen.folder / "replay", names, chosen.splits, chosen.rows))
         return
     contenders = methods.installed(chosen.methods or methods.DEFAULT)
-    outcomes = cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows)
+    outcomes = summary.both(cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows))
     print(summary.describe(outcomes))
     if chosen.picture:
         errors = summary.by_set(outcomes)

@@ -3,7 +3,6 @@
 Each way gets the same folds, and is judged on the test rows. Only sets of the side that decides are for this.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +13,11 @@ from scipy.special import softmax
 
 from benchmarks.tables.folds import remember
 from benchmarks.tables.sources import split
-from mercer.search.blend import count_wins
+from mercer.search.blend import log_losses, select
 from mercer.search.bootstrap import draw_rows
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.label_task import LabelTask
 from mercer.search.selection_rule import Rule, choose, find_nearby
-
-N_GREEDY = 30  # steps of Caruana's selection
 
 
 class Field(NamedTuple):
@@ -33,15 +30,6 @@ class Field(NamedTuple):
     test_values: np.ndarray
     truth: np.ndarray
     test_truth: np.ndarray
-
-    def losses(self, of_chances: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return a loss of the true class's probabilities, (n_rows, n_settings)."""
-        return np.column_stack([of_chances(softmax(one, axis=1)) for one in self.values])
-
-    def own(self, losses: np.ndarray) -> list[int]:
-        """Return the setting of the least loss of each candidate."""
-        mine = [np.flatnonzero(self.rule.candidate == k) for k in np.unique(self.rule.candidate)]
-        return [int(some[np.argmin(losses[:, some].mean(axis=0))]) for some in mine]
 
     def blended(self, weights: np.ndarray) -> float:
         """Return the test error of a weighted sum of calibrated decision values."""
@@ -78,11 +66,9 @@ def leader(field: Field) -> float:
 
 def one_standard_error(field: Field) -> float:
     """Take the first in the list that is within one standard error of the leader."""
-    every = np.ones((1, len(field.wrong)))
-    best = choose(field.wrong, field.rule, every)[0]
+    best = choose(field.wrong, field.rule, np.ones((1, len(field.wrong))))[0]
     for number in np.unique(field.rule.candidate):
-        mine = np.flatnonzero(field.rule.candidate == number)
-        own = mine[choose(field.wrong[:, mine], field.rule.among(mine), every)[0]]
+        own = _own(field, number)
         apart = field.wrong[:, own] - field.wrong[:, best]
         if apart.sum() <= np.sqrt(np.sum(apart**2)):
             break
@@ -92,50 +78,40 @@ def one_standard_error(field: Field) -> float:
 def bootstrap_vote(field: Field) -> float:
     """Take the candidate that leads most often on rows drawn with replacement."""
     leaders = choose(field.wrong, field.rule, draw_rows(len(field.wrong), 0))
-    number = np.argmax(np.bincount(field.rule.candidate[leaders]))
-    mine = np.flatnonzero(field.rule.candidate == number)
-    every = np.ones((1, len(field.wrong)))
-    return _of(field, mine[choose(field.wrong[:, mine], field.rule.among(mine), every)[0]])
+    return _of(field, _own(field, np.argmax(np.bincount(field.rule.candidate[leaders]))))
 
 
-def blend_by_errors(field: Field) -> float:
-    """Weigh settings by how often they make the fewest errors on rows drawn."""
-    return field.blended(count_wins(field.wrong, draw_rows(len(field.wrong), 0)))
-
-
-def blend_by_brier(field: Field) -> float:
-    """Weigh settings by how often they have the least Brier score on rows drawn: `mercer.search.blend`."""
-    return field.blended(count_wins(field.losses(_brier(field)), draw_rows(len(field.wrong), 0)))
+def bootstrap_blend(field: Field) -> float:
+    """Weigh settings by how often each has the least Brier score on rows drawn with replacement."""
+    truth = np.eye(field.values.shape[2])[field.truth]
+    brier = np.sum((softmax(field.values, axis=2) - truth) ** 2, axis=2).T
+    best = np.argmin(np.round(draw_rows(len(brier), 0) @ brier, 9), axis=1)
+    return field.blended(np.bincount(best, minlength=brier.shape[1]) / len(best))
 
 
 def greedy_blend(field: Field) -> float:
-    """Add candidates one by one, again and again, each time the one that helps most [CNCK04]."""
-    everyone, rows = np.arange(len(field.truth)), range(N_GREEDY)
-    own = field.own(field.losses(lambda chances: -np.log(chances[everyone, field.truth])))
-    weights, total = np.zeros(len(field.values)), np.zeros(field.values.shape[1:])
-    for step in rows:
-        tried = [softmax((total + field.values[k]) / (step + 1), axis=1) for k in own]
-        k = own[int(np.argmin([-np.log(chances[everyone, field.truth]).mean() for chances in tried]))]
-        weights[k] += 1.0 / N_GREEDY
-        total += field.values[k]
-    return field.blended(weights)
+    """Add members one by one, each time the one that makes the log loss lowest: `mercer.search.blend`."""
+    alike = np.ones(len(field.truth))
+    return field.blended(select(field.values, field.truth, alike, field.rule.candidate))
 
 
 def mean_of_all(field: Field) -> float:
-    """Weigh all candidates alike, each with its best setting."""
-    weights = np.zeros(len(field.values))
-    weights[field.own(field.losses(_brier(field)))] = 1.0
+    """Weigh all candidates alike, each with the setting of its lowest log loss."""
+    losses, weights = log_losses(field.values, field.truth).mean(axis=1), np.zeros(len(field.values))
+    for number in np.unique(field.rule.candidate):
+        mine = np.flatnonzero(field.rule.candidate == number)
+        weights[mine[np.argmin(losses[mine])]] = 1.0
     return field.blended(weights)
 
 
 def best_on_test(field: Field) -> float:
     """Take the candidate that the test rows say was best, each with its own choice of settings: an oracle."""
-    return min(_of(field, k) for k in field.own(field.wrong @ field.rule.nearby.T))
+    return min(_of(field, _own(field, number)) for number in np.unique(field.rule.candidate))
 
 
 WAYS = (
     *(leader, one_standard_error, bootstrap_vote),
-    *(blend_by_errors, blend_by_brier, greedy_blend, mean_of_all, best_on_test),
+    *(bootstrap_blend, greedy_blend, mean_of_all, best_on_test),
 )
 
 
@@ -164,6 +140,8 @@ def _of(field: Field, setting: int) -> float:
     return float(field.test_wrong[:, setting].mean())
 
 
-def _brier(field: Field) -> Callable[[np.ndarray], np.ndarray]:
-    truth = np.eye(field.values.shape[2])[field.truth]
-    return lambda chances: np.sum((chances - truth) ** 2, axis=1)
+def _own(field: Field, number: int) -> int:
+    """Return the setting that stands for a candidate."""
+    mine = np.flatnonzero(field.rule.candidate == number)
+    chosen = choose(field.wrong[:, mine], field.rule.among(mine), np.ones((1, len(field.wrong))))
+    return int(mine[chosen[0]])

@@ -6,7 +6,17 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, studentized_range
 
-from benchmarks.tables.methods import SEARCH
+from benchmarks.tables.methods import BLENDED, SEARCH
+
+
+def both(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the cells with each of the search twice: what its winner got wrong alone, and the blend."""
+    blended = [cell | {"method": BLENDED} for cell in cells if cell["method"] == SEARCH]
+    alone = [
+        cell | {"error": cell["candidates"][cell["winner"]]} if cell["method"] == SEARCH else cell
+        for cell in cells
+    ]
+    return alone + blended
 
 
 def by_set(cells: list[dict[str, Any]]) -> pd.DataFrame:
@@ -47,12 +57,12 @@ def describe(cells: list[dict[str, Any]]) -> str:
     line = f"{len(errors)} sets; ranks differ significantly if more than"
     line += f" {critical_difference(len(table), len(errors)):.2f} apart"
     parts = [errors.round(2).to_string(), table.round(2).to_string(), line]
-    searched = [cell for cell in cells if cell["method"] == SEARCH and cell["set"] in errors.index]
+    searched = [cell for cell in cells if cell["method"] == BLENDED and cell["set"] in errors.index]
     return "\n\n".join(parts + ([describe_search(searched)] if searched else []))
 
 
 def describe_search(cells: list[dict[str, Any]]) -> str:
-    """Return whether the search knew its error, and what a better choice would have given."""
+    """Return whether the blended search knew its error, and what a better choice would have given."""
     errors, expected, low, high = (
         np.array([cell[key] for cell in cells]) for key in ("error", "expected", "low", "high")
     )
@@ -60,17 +70,18 @@ def describe_search(cells: list[dict[str, Any]]) -> str:
     apart, noise = expected - errors, np.sqrt(np.maximum(errors * (1 - errors), 0.25 / n_test) / n_test)
     wide = np.sqrt(((high - low) / 2) ** 2 + (1.96 * noise) ** 2)  # test rows are a sample, too
     best = np.array([min(cell["candidates"].values()) for cell in cells])
+    alone = np.array([cell["candidates"][cell["winner"]] for cell in cells])
     winners = pd.Series([cell["winner"] for cell in cells]).value_counts()
-    alone = pd.DataFrame([cell["candidates"] for cell in cells]).mean().sort_values()
+    each = pd.DataFrame([cell["candidates"] for cell in cells]).mean().sort_values()
     return "\n".join(
         [
             f"printed error minus test error: {100 * apart.mean():+.2f} points on average;",
             f"  the 95 % interval covers the test error in {_share((low <= errors) & (errors <= high))} of"
             f" {len(cells)}, and in {_share(abs(apart) <= wide)} with the noise of the test rows",
-            f"regret, the search's minus the best candidate's test error: {100 * (errors - best).mean():.2f}"
-            f" points; none in {_share(errors <= best)}",
+            f"regret, chosen minus best candidate's test error: {100 * (alone - best).mean():.2f} points,"
+            f" none in {_share(alone <= best)}; the blend's: {100 * (errors - best).mean():.2f}",
             "chosen: " + ", ".join(f"{name} {count}" for name, count in winners.items()),
-            "candidates alone: " + ", ".join(f"{name} {100 * error:.2f}" for name, error in alone.items()),
+            "candidates alone: " + ", ".join(f"{name} {100 * error:.2f}" for name, error in each.items()),
         ]
     )
 

@@ -101,7 +101,7 @@ def test_the_whole_benchmark_prints_and_draws(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(
         methods.METHODS,
         "search",
-        lambda seed: methods.KernelSearchCV(["RBF-SVM", "linear"], random_state=seed),
+        lambda seed: methods.KernelSearchCV(["RBF-SVM", "linear"], blend=True, random_state=seed),
     )
     sources._load.cache_clear()
     options = ["--sets", "iris", "wine", "--methods", "search", "forest", "--rows", "50", "--splits", "1"]
@@ -136,4 +136,11 @@ def test_regret_and_calibration_are_those_of_the_cells():
     said = summary.describe_search([good, bad])
     assert "printed error minus test error: -10.00 points" in said
     assert "covers the test error in 50 % of 2" in said
-    assert "5.00 points; none in 50 %" in said
+    assert "5.00 points, none in 50 %; the blend's: 5.00" in said
+
+
+def test_a_search_counts_twice_by_its_winner_and_by_its_blend():
+    cell = {"method": "search", "error": 0.1, "winner": "x", "candidates": {"x": 0.2, "y": 0.3}}
+    other = {"method": "forest", "error": 0.4}
+    found = {one["method"]: one["error"] for one in summary.both([cell, other])}
+    assert found == {"search": 0.2, "search, blended": 0.1, "forest": 0.4}

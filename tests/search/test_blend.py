@@ -1,4 +1,4 @@
-"""The blend: weights by bootstrap, calibrated values, and an error that the weights had no part in."""
+"""The blend: greedy weights, calibrated values, and an error that the weights had no part in."""
 
 import numpy as np
 import pytest
@@ -10,15 +10,7 @@ from sklearn.svm import SVC
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
 from mercer.persistence import load, save
 from mercer.search import Candidate
-from mercer.search.blend import (
-    MOST_MEMBERS,
-    count_wins,
-    held_out_values,
-    hold_ballot,
-    make_blend,
-    measure_blend,
-)
-from mercer.search.bootstrap import draw_rows
+from mercer.search.blend import N_STEPS, held_out_values, hold_ballot, make_blend, measure_blend, select
 from mercer.search.calibration import by_class
 from mercer.search.race import Outcome
 from search.made_races import race_on
@@ -26,29 +18,43 @@ from search.made_races import race_on
 TWO = {"linear": (KernelSVC(), {"C": [0.01, 1.0]}), "stump": (StumpSVC(), {"C": [0.01, 1.0]})}
 
 
-def slow_wins(losses, counts):
-    """Draw by draw: who has the least sum over the rows drawn; of equals the first."""
-    wins = np.zeros(losses.shape[1])
-    for count in counts:
-        totals = [sum(times * loss for times, loss in zip(count, column, strict=True)) for column in losses.T]
-        wins[int(np.argmin(np.round(totals, 9)))] += 1
-    kept = sorted(range(len(wins)), key=lambda k: -wins[k])[:MOST_MEMBERS]
-    return np.array([wins[k] if k in kept else 0.0 for k in range(len(wins))]) / sum(wins[k] for k in kept)
+def slow_selection(values, label, sample_weight, candidates):
+    """Caruana's selection, word for word: one setting per candidate, then the best addition thirty times."""
+
+    def loss(one):
+        chances = softmax(one, axis=1)
+        return -sum(
+            w * np.log(chances[i, c]) for i, (c, w) in enumerate(zip(label, sample_weight, strict=True))
+        )
+
+    library = [
+        min((k for k in range(len(values)) if candidates[k] == number), key=lambda k: loss(values[k]))
+        for number in sorted(set(candidates))
+    ]
+    chosen = []
+    for _ in range(N_STEPS):
+        chosen.append(
+            min(library, key=lambda k: round(loss(np.mean([values[j] for j in [*chosen, k]], axis=0)), 9))
+        )
+    return np.array([chosen.count(k) / N_STEPS for k in range(len(values))])
 
 
-@pytest.mark.parametrize("n_settings", [1, 3, 20])
-def test_a_weight_is_how_often_a_setting_is_the_best_on_rows_drawn(rng, n_settings):
-    losses = rng.random((15, n_settings))
-    counts = draw_rows(15, 0, n_draws=80)
-    weights = count_wins(losses, counts)
-    assert_allclose(weights, slow_wins(losses, counts))
-    assert np.count_nonzero(weights) <= MOST_MEMBERS
+@pytest.mark.parametrize(
+    ("n_classes", "candidates"), [(2, [0, 0, 1]), (3, [0, 1, 1, 2, 2, 2]), (2, [0]), (4, [3, 1, 1, 3])]
+)
+def test_members_are_added_as_the_paper_says_word_for_word(rng, n_classes, candidates):
+    label = rng.integers(n_classes, size=25)
+    values = rng.normal(size=(len(candidates), 25, n_classes)) + 0.7 * np.eye(n_classes)[label]
+    weight = rng.integers(3, size=25).astype(float)
+    weights = select(values, label, weight, np.array(candidates))
+    assert_allclose(weights, slow_selection(values, label, weight, candidates), atol=1e-12)
     assert_allclose(weights.sum(), 1.0)
 
 
-def test_one_that_is_better_on_every_row_is_all_there_is():
-    losses = np.column_stack([np.full(9, 0.3), np.full(9, 0.2), np.full(9, 0.4)])
-    assert_array_equal(count_wins(losses, draw_rows(9, 0)), [0.0, 1.0, 0.0])
+def test_one_that_is_surer_of_every_class_is_all_there_is():
+    label = np.arange(9) % 2
+    values = np.array([strength * np.eye(2)[label] for strength in (1.0, 3.0, 2.0)])
+    assert_allclose(select(values, label, np.ones(9), np.arange(3)), [0.0, 1.0, 0.0])
 
 
 def race_of(decisions, n_folds=4):
@@ -71,17 +77,13 @@ def noisy(rng):
     return race_of(np.column_stack([signs + noise[:, 0], 1000 * (signs + noise[:, 1]), noise[:, 2]]))
 
 
-def test_members_are_judged_by_the_brier_score_of_their_calibrated_probabilities(noisy):
+def test_decision_values_are_calibrated_before_they_are_summed(noisy):
     ballot = hold_ballot(noisy)
-    y = np.arange(80) % 2
     for k, calibration in enumerate(ballot.calibrations):
-        chances = calibration(noisy.decisions[:, k])
-        assert_allclose(ballot.losses[:, k], np.sum((chances - np.eye(2)[y]) ** 2, axis=1))
-        assert_allclose(softmax(ballot.values[k], axis=1), chances)
-    weights = ballot.weigh(noisy)
+        assert_allclose(softmax(ballot.values[k], axis=1), calibration(noisy.decisions[:, k]))
+    weights = ballot.weigh()
     assert weights[0] > 0.1  # units do not matter
     assert weights[1] > 0.1
-    assert weights[2] < 0.05
 
 
 def test_the_weights_of_a_fold_are_those_of_the_other_folds(noisy):
@@ -89,7 +91,7 @@ def test_the_weights_of_a_fold_are_those_of_the_other_folds(noisy):
     values = held_out_values(noisy, ballot)
     for k in range(4):
         mine = noisy.fold == k
-        weights = count_wins(ballot.losses[~mine], noisy.draw(ballot.places[~mine]))
+        weights = select(ballot.values[:, ~mine], ballot.label[~mine], np.ones((~mine).sum()), np.arange(3))
         assert_allclose(values[mine], sum(w * v[mine] for w, v in zip(weights, ballot.values, strict=True)))
     measure = measure_blend(noisy, ballot, values)
     assert_allclose(measure.value, np.mean(values.argmax(axis=1) != np.arange(80) % 2))
@@ -145,8 +147,9 @@ def test_a_blended_search_predicts_by_its_members_and_keeps_its_winner(n_classes
         240, 6, n_informative=4, n_classes=n_classes, class_sep=0.8, flip_y=0.1, random_state=0
     )
     names = np.array(["ant", "bee", "cat"])[y]
+    three = TWO | {"rbf": SVC()}
     plain, blended = (
-        KernelSearchCV(TWO, cv=3, blend=blend, random_state=0).fit(X[:120], names[:120])
+        KernelSearchCV(three, cv=3, blend=blend, random_state=0).fit(X[:120], names[:120])
         for blend in (False, True)
     )
     assert plain.blend_ is None

@@ -129,7 +129,7 @@ class LabelRace(Race):
         every, columns, means = np.ones((1, n)), [], []
         for entries, values in ((mine, losses[:, : len(mine)]), (theirs, losses[:, len(mine) :])):
             rule = self.rule.among(entries)
-            means.append(float(judge_choice(values, self.draw(places), rule).mean()))
+            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
             columns.append(values[:, choose(values, rule, every)[0]])
         variance = mean_variance(columns[0] - columns[1], self._clusters(places))
         if self.scoring.is_share:
@@ -207,8 +207,7 @@ class LabelRace(Race):
             return self.fold[places]
         return None if self.task.groups is None else self.task.groups[self.rows[places]]
 
-    def draw(self, places: Index) -> Array:
-        """Return how often each sample is drawn, of those that are drawn with replacement, (n_draws, n)."""
+    def _draw(self, places: Index) -> Array:
         clusters = self._clusters(places)
         if clusters is None:
             return draw_rows(len(places), self.seed, self.n_draws)
@@ -222,7 +221,7 @@ class LabelRace(Race):
     def _measure(self, entries: Index) -> Measure:
         losses, places = self.scored(entries)
         rule = self.rule.among(entries)
-        loss = float(judge_choice(losses, self.draw(places), rule).mean())
+        loss = float(judge_choice(losses, self._draw(places), rule).mean())
         chosen = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
         return self.measure_losses(loss, chosen, places, entries)
 

@@ -89,9 +89,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts
         rare classes as much as others (balanced accuracy, average precision, F1) and a class is rare.
     blend : bool, default=False
-        Whether predictions are those of a blend of up to eight settings, weighted by how likely each is to be
-        the best, instead of the winner's alone: usually more accurate, and so many times slower to predict.
-        The error is the blend's; the winner and its kernel stay what they are.
+        Whether predictions are those of a weighted blend of candidates, each with its best setting, and not
+        the winner's alone: usually more accurate; each member is fitted to all samples, and asked for each
+        prediction. The error is the blend's; the winner and its kernel stay what they are.
     refit : bool, default=True
         Whether the winner is fitted to all samples.
     n_jobs : int or None, default=None
@@ -444,7 +444,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ) -> SearchResult:
         """Fit the members of the blend, those that count most first, as many as there is time for."""
         ballot = hold_ballot(race)
-        weights = ballot.weigh(race)
+        weights = ballot.weigh()
         for k in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]:
             entry = int(ballot.entries[k])
             if entry not in estimators and clock.left() > race.fit_seconds[entry] / race.n_folds[entry]:
