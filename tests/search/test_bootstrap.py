@@ -6,10 +6,9 @@ from numpy.random import RandomState
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSVC, StumpSVC
+from mercer import ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC
 from mercer.search.bootstrap import draw_rows, judge_choice
 from mercer.search.interval import standard_error
 from mercer.search.selection_rule import Rule
@@ -103,7 +102,7 @@ def least_error(X, y, seed):
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     models = [KernelSVC(C=C) for C in CS]
     models += [SVC(C=C, gamma=gamma) for C in (0.1, 1.0, 10.0) for gamma in (0.1, 2.0)]
-    found = (cross_val_predict(make_pipeline(StandardScaler(), model), X, y, cv=folds) for model in models)
+    found = (cross_val_predict(make_pipeline(ClippedScaler(), model), X, y, cv=folds) for model in models)
     return min(float(np.mean(labels != y)) for labels in found)
 
 

@@ -11,10 +11,9 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import BoostedKernel, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
+from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
 from mercer.search import Candidate, SearchWarning
 from mercer.search.label_task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
@@ -47,7 +46,7 @@ class CountingLearner(BaseEstimator):
 
 def wrong_of(model):
     """What a pipeline of scikit-learn's, fitted to the same rows, gets wrong."""
-    fitted = make_pipeline(StandardScaler(), model).fit(ROWS.X[TRAIN], Y[TRAIN])
+    fitted = make_pipeline(ClippedScaler(), model).fit(ROWS.X[TRAIN], Y[TRAIN])
     return fitted.predict(ROWS.X[TEST]) != Y[TEST]
 
 
@@ -76,14 +75,14 @@ def test_all_candidates_see_the_same_folds_scaled_by_their_training_part_alone(u
         tests = [X for who, X in journal.predictions if who == name]
         for (seen, labels), tested, (train, test) in zip(fits, tests, folds, strict=False):
             known = X[train] if more is None else np.vstack([X[train], more])
-            scaled = (X - known.mean(axis=0)) / known.std(axis=0)
+            scaled = ClippedScaler().fit(known).transform(X)
             assert_allclose(seen, scaled[train])
             assert_allclose(tested, scaled[test])
             assert_array_equal(labels, y[train])
         assert len(tests) == 3
         assert len(fits) == 3 + (name == search.best_name_)
     known = X if more is None else np.vstack([X, more])
-    assert_allclose(journal.fits[-1][1], (X - known.mean(axis=0)) / known.std(axis=0))  # the winner's
+    assert_allclose(journal.fits[-1][1], ClippedScaler().fit(known).transform(X))  # the winner's
 
 
 def test_settings_that_differ_in_C_alone_learn_the_kernel_once_and_predict_as_if_each_had_learned_it():
@@ -139,7 +138,7 @@ def test_the_time_to_learn_a_shared_kernel_counts_for_each_setting_and_once_for_
 def test_learners_get_the_unlabelled_rows_scaled_and_other_classifiers_do_not(rng):
     unlabelled = rng.normal(size=(15, 2)) * 9.0
     rows = replace(ROWS, unlabelled=unlabelled)
-    scaler = StandardScaler().fit(np.vstack([ROWS.X[TRAIN], unlabelled]))
+    scaler = ClippedScaler().fit(np.vstack([ROWS.X[TRAIN], unlabelled]))
     for grid in ({"C": [1.0]}, {}):
         CountingLearner.unlabelled = None
         candidate = Candidate("learner", KernelSVC(CountingLearner()), grid)
@@ -152,7 +151,7 @@ def test_learners_get_the_unlabelled_rows_scaled_and_other_classifiers_do_not(rn
 def test_a_refit_is_the_same_pipeline_on_all_rows():
     for model in (SVC(), KernelSVC(Superkernel())):
         scaler, fitted, _ = ROWS.fit(Candidate("svc", model, {}), {"C": 3.0})
-        expected = make_pipeline(StandardScaler(), clone(model).set_params(C=3.0)).fit(ROWS.X, Y)
+        expected = make_pipeline(ClippedScaler(), clone(model).set_params(C=3.0)).fit(ROWS.X, Y)
         assert_allclose(
             fitted.decision_function(scaler.transform(ROWS.X)), expected.decision_function(ROWS.X), rtol=1e-10
         )

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.metrics import roc_auc_score
 
 import mercer
-from mercer import IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
+from mercer import ClippedScaler, IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
 from mercer.kernels import Projected
 from mercer.search import Candidate, pair_task
 from mercer.search.pair_task import PairRace, PairTask, pair_distances
@@ -62,7 +62,7 @@ def test_the_ranking_is_by_the_mean_auc_of_the_distances_of_pairs_held_back(pair
     split = pair_task.split_pairs
     monkeypatch.setattr(pair_task, "split_pairs", lambda *a: kept.append(split(*a)) or kept[-1])
     search = search_among({"good": Column(0), "bad": Column(2), "plain": None}).fit(X, pairs=pairs)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    scaled = ClippedScaler().fit_transform(X)
     aucs = {}
     for name, columns in [("good", [0]), ("bad", [2]), ("plain", [0, 1, 2, 3])]:
         aucs[name] = []
@@ -92,8 +92,9 @@ def test_learners_are_shown_the_pairs_of_a_fold_and_rows_that_a_scaler_has_scale
     search_among({"one": Column(0)}).fit(X, pairs=MANY, unlabelled=unlabelled)
     both = np.vstack([X, unlabelled])
     for _, seen, _, more in journal.fits:
-        assert_allclose(seen, (X - both.mean(axis=0)) / both.std(axis=0))
-        assert_allclose(more, (unlabelled - both.mean(axis=0)) / both.std(axis=0))
+        scaler = ClippedScaler().fit(both)
+        assert_allclose(seen, scaler.transform(X))
+        assert_allclose(more, scaler.transform(unlabelled))
     sizes = [len(pairs.similar) for _, _, pairs, _ in journal.fits]
     assert sizes[-1] == len(MANY.similar)  # the winner learns from all
     assert max(sizes[:-1]) < len(MANY.similar)
@@ -199,7 +200,7 @@ def test_the_kernel_that_was_found_is_for_rows_as_they_are():
     scaler, learner = search.best_estimator_
     assert_allclose(search.best_kernel_(X), learner.kernel_(scaler.transform(X)), rtol=1e-10, atol=1e-10)
     plain = search_among({"plain": None}).fit(X, pairs=MANY)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    scaled = ClippedScaler().fit_transform(X)
     assert_allclose(plain.best_kernel_(X), scaled @ scaled.T, rtol=1e-9, atol=1e-9)
     assert search.rows_used_ == 90
 

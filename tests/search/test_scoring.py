@@ -8,10 +8,10 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, label_binarize
+from sklearn.preprocessing import label_binarize
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, StumpSVC
+from mercer import ClippedScaler, KernelSearchCV, StumpSVC
 from mercer.search import scoring
 from mercer.search.scoring import Judged, find_scoring
 
@@ -120,7 +120,7 @@ def test_the_scores_of_all_folds_are_those_of_cross_val_score(name):
     found = search.fit(X, Y, groups=groups).cv_results_
     for i, model in enumerate([SVC(C=0.1), SVC(C=10.0), LogisticRegression()]):
         expected = cross_val_score(
-            make_pipeline(StandardScaler(), model), X, Y, groups=groups, cv=cv, scoring=name
+            make_pipeline(ClippedScaler(), model), X, Y, groups=groups, cv=cv, scoring=name
         )
         ours = [found[f"split{k}_test_score"][i] for k in range(3)]
         if np.isfinite(ours).all():  # some are dropped

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
+from mercer.scaling import ClippedScaler
 from mercer.search.candidates import kernel_of
 
 
@@ -18,7 +18,7 @@ def kernel_of_model(model: Pipeline) -> sk_kernels.Kernel | None:
     Where scaling is the last step, that is the plain inner product.
     """
     last = model[-1]
-    return sk_kernels.DotProduct(0.0, "fixed") if isinstance(last, StandardScaler) else kernel_of(last)
+    return sk_kernels.DotProduct(0.0, "fixed") if isinstance(last, ClippedScaler) else kernel_of(last)
 
 
 def distances(model: Pipeline, rows: Any, query: int) -> Array:
@@ -26,7 +26,7 @@ def distances(model: Pipeline, rows: Any, query: int) -> Array:
     kernel = kernel_of_model(model)
     if kernel is None:
         raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
-    Z: Array = (model if isinstance(model[-1], StandardScaler) else model[:-1]).transform(rows)
+    Z: Array = (model if isinstance(model[-1], ClippedScaler) else model[:-1]).transform(rows)
     q = Z[query : query + 1]
     squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)
     return np.sqrt(np.maximum(squared, 0.0))

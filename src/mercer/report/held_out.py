@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import KernelCenterer, StandardScaler
+from sklearn.preprocessing import KernelCenterer
 
 from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.quality import alignment, ideal_kernel
+from mercer.scaling import ClippedScaler
 from mercer.search.candidates import Candidate
 from mercer.search.label_task import LabelTask, draw_by_class
 from mercer.search.task import Fitted
@@ -75,10 +76,11 @@ def split_rows(y: NDArray[Any], seed: int) -> tuple[Index, Index]:
     return np.setdiff1d(np.arange(len(y)), others), others
 
 
-def usual_kernel(scaler: StandardScaler) -> Rescaled:
+def usual_kernel(scaler: ClippedScaler) -> Rescaled:
     """Return the RBF kernel that people start with: on standardised features, γ = 1 / their number."""
     width = float(np.sqrt(len(scaler.mean_) / 2.0))
-    return Rescaled(sk_kernels.RBF(width, "fixed"), scaler.mean_, scaler.scale_)
+    base = sk_kernels.RBF(width, "fixed")
+    return Rescaled(base, scaler.mean_, scaler.scale_, scaler.low_, scaler.high_)
 
 
 def _spanning(fitted: Fitted, X: Array) -> Fitted:

@@ -13,14 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from mercer._typing import Array, Flags, Index
@@ -28,6 +27,7 @@ from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.samples import encode_rows
 from mercer.search.blend import (
     Blend,
     calibrate_blend,
@@ -104,6 +104,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     ----------
     result_ : SearchResult
         The outcome as one value: all candidates with their measures, the selection, and how it ended.
+    encoder_ : TableEncoder or None
+        What made numbers of the samples, if they were a DataFrame that is not all numbers. `best_estimator_`
+        and `best_kernel_` take these numbers; `predict` takes DataFrames.
     best_estimator_ : Pipeline
         A scaler and the winner, fitted to all samples.
     best_kernel_ : kernel or None
@@ -190,8 +193,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or DataFrame
+            The samples. A DataFrame with texts, dates, categories or missing values is encoded by
+            `TableEncoder`, which sees all samples and no labels.
         y : array-like of shape (n_samples,), optional
             Their classes, two or more.
         pairs : Pairs, optional
@@ -302,14 +306,14 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         estimator = self._predictor()
         if not hasattr(estimator, "predict"):
             raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
-        labels: NDArray[Any] = estimator.predict(validate_data(self, X, reset=False, dtype=np.float64))
+        labels: NDArray[Any] = estimator.predict(encode_rows(self, X, reset=False))
         return labels
 
     @available_if(lambda self: hasattr(self.best_estimator_, "decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the winner, or of the blend."""
         estimator = self._predictor()
-        values: Array = estimator.decision_function(validate_data(self, X, reset=False, dtype=np.float64))
+        values: Array = estimator.decision_function(encode_rows(self, X, reset=False))
         return values
 
     @available_if(lambda self: self.calibration_ is not None)
@@ -320,7 +324,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         own decision, which need not be the most probable class.
         """
         estimator = self._predictor()
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = encode_rows(self, X, reset=False)
         assert self.calibration_ is not None  # or this method is not there
         if isinstance(estimator, Blend):
             return self.calibration_(estimator.decision_function(X))
@@ -374,12 +378,12 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             }.items():
                 if value is not None:
                     raise ValueError(f"{name} is for labels: leave it out where pairs are given")
-            X = validate_data(self, X, dtype=np.float64)
-            more = check_unlabelled(unlabelled, X.shape[1])
+            X = encode_rows(self, X)
+            more = self._encode_more(unlabelled, X.shape[1])
             return PairTask(X, Pairs(*pairs).check(len(X)), more), self.cv
         if pairs is not None:
             raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = encode_rows(self, X, y)
         check_classification_targets(y)
         if groups is not None:
             groups = column_or_1d(groups)
@@ -395,7 +399,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         if len(classes) < 2:
             there = f"one class: {classes[0]}" if len(classes) else "none"
             raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
-        more = check_unlabelled(unlabelled, X.shape[1])
+        more = self._encode_more(unlabelled, X.shape[1])
         scoring = find_scoring(self.scoring, y)
         if self.blend and scoring.slope is None:
             raise ValueError(
@@ -403,6 +407,17 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 "another scoring, or blend=False"
             )
         return LabelTask(X, y, more, groups, sample_weight, scoring, self.class_weight), cv
+
+    def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
+        """Return samples without labels as the others are."""
+        if unlabelled is not None and self.encoder_ is not None:
+            unlabelled = self.encoder_.transform(unlabelled)
+        return check_unlabelled(unlabelled, n_features)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _report(self, context: CallbackContext, race: Race) -> bool:
         """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mercer._typing import Array
 from mercer.kernels import Rescaled
+from mercer.scaling import ClippedScaler
 from mercer.search.candidates import Candidate, are_names, pick
 from mercer.search.compilation import compiling
 from mercer.search.race import Outcome, Race
@@ -54,7 +54,7 @@ class Sample(NamedTuple):
 class Fitted(NamedTuple):
     """A candidate fitted to everything that a task holds."""
 
-    scaler: StandardScaler
+    scaler: ClippedScaler
     estimator: Any  # None: the plain metric, which has nothing to fit
     kernel: sk_kernels.Kernel | None  # of scaled samples; None: it has none that is known
 
@@ -71,7 +71,8 @@ class Fitted(NamedTuple):
         """Return the kernel of samples as they are."""
         if self.kernel is None:
             return None
-        return Rescaled(self.kernel, self.scaler.mean_, self.scaler.scale_)
+        scaler = self.scaler
+        return Rescaled(self.kernel, scaler.mean_, scaler.scale_, scaler.low_, scaler.high_)
 
 
 class Task(ABC):
@@ -138,12 +139,12 @@ class Task(ABC):
     def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
         """Fit a scaler and a candidate to everything."""
 
-    def fit_scaler(self, X: Array, weight: Array | None = None) -> StandardScaler:
+    def fit_scaler(self, X: Array, weight: Array | None = None) -> ClippedScaler:
         """Return a scaler for some samples, of some weight, and all of which nothing is known."""
         if self.unlabelled is not None:
             weight = None if weight is None else np.append(weight, np.ones(len(self.unlabelled)))
             X = np.vstack([X, self.unlabelled])
-        return StandardScaler().fit(X, sample_weight=weight)
+        return ClippedScaler().fit(X, sample_weight=weight)
 
     def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare: those proposed, some of these by name, or the user's own."""
