@@ -53,7 +53,7 @@ class Units(NamedTuple):
         if not np.isfinite(scale) or 0.0 < scale < 1e-290:
             raise ValueError(
                 f"The features have a mean range of {scale:g}, too large or too small to compute with: scale "
-                "them, e.g. with MinMaxScaler."
+                "them, e.g. with mercer.ClippedScaler."
             )
         return cls(lowest, scale or 1.0)
 

@@ -51,7 +51,7 @@ class StumpSVC(FixedCSVC, StumpSVM):
     memory, O(n D) for each product with the kernel. LIBSVM on the Gram matrix finds the same classifier, at
     O(n²).
 
-    The kernel adds up distances: scale the features (e.g. to [−1, 1]) as for any SVM.
+    The kernel adds up distances: scale the features, best by `ClippedScaler`, as for any SVM.
 
     Parameters
     ----------
