@@ -4,8 +4,9 @@
     python tests/margins.py here.jsonl there.jsonl        prints the closest first, of several runs the worst
 
 A margin is the factor by which a number could grow before its test fails: bound / error for `error <= bound`,
-`assert_allclose` and `approx`; slack / (a - b) for `a <= b + slack`. Bounds with a small number such as 1e-6
-are of rounding and of solvers; others compare methods or count, and say little about processors.
+`assert_allclose` and `approx`; slack / (a - b) for `a <= b + slack`; (1 - b) / (1 - a) for `a > b = 0.99`.
+Bounds with a small number such as 1e-6 are of rounding. A solver's gap or residual is what it stops by, and
+near its bound by rule. Others compare methods or count, and say little about processors.
 """
 
 import ast
@@ -23,6 +24,8 @@ from _pytest.assertion import rewrite
 
 WANTED = 3.0
 SMALL = re.compile(r"\d[eE]-\d|\b[a-z_]*tol\b|\bslack\b|0\.00")
+STOPPED_BY = re.compile(r"(gap_?|residual_?|gradient) <= [^<]*$")
+NEAR_ONE = re.compile(r"(>=?) (0\.99*)$")
 ASCENDING, DESCENDING = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
 found: dict[tuple[str, str], float] = {}
 
@@ -43,6 +46,8 @@ def note(source: str, margin: float) -> None:
 
 def compare(source: str, outcome: object, lesser: object, greater: object, centre: object = 0.0) -> object:
     """Note the margin of a comparison, and return what came out of it; the slack is counted from a centre."""
+    if NEAR_ONE.search(source):
+        lesser, greater = np.subtract(1.0, greater), np.subtract(1.0, lesser)
     if not {type(lesser), type(greater)} & {set, frozenset, str, tuple, list, dict}:
         note(source, factor(np.subtract(lesser, centre), np.subtract(greater, centre)))
     return outcome
@@ -93,7 +98,7 @@ class Bounds(ast.NodeTransformer):
 
     def look(self, node: ast.expr) -> ast.expr:
         """Look where a comparison is asserted: not in what is counted or selected."""
-        if isinstance(node, ast.BoolOp):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             node.values = [self.look(one) for one in node.values]
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
             node.left, node.right = self.look(node.left), self.look(node.right)
@@ -162,10 +167,17 @@ def closest(paths: list[str]) -> Iterator[tuple[float, str, str]]:
     return iter(sorted(least.values()))
 
 
+def kind(source: str) -> str:
+    if STOPPED_BY.search(source):
+        return "by which solvers stop"
+    is_small = SMALL.search(source) or NEAR_ONE.search(source)
+    return "of rounding and solvers" if is_small else "of other kinds"
+
+
 if __name__ == "__main__":
-    small, others = [], []
+    near: dict[str, list[str]] = {}
     for margin, test, source in closest(sys.argv[1:]):
         if margin < WANTED:
-            (small if SMALL.search(source) else others).append(f"{margin:6.2f}  {source}\n        {test}\n")
-    sys.stdout.write(f"Within a factor of {WANTED:g}: {len(small)} bounds of rounding and solvers\n")
-    sys.stdout.writelines([*small, f"and {len(others)} others\n", *others])
+            near.setdefault(kind(source), []).append(f"{margin:6.2f}  {source}\n        {test}\n")
+    for name, lines in sorted(near.items(), reverse=True):
+        sys.stdout.writelines([f"{len(lines)} bounds {name} within a factor of {WANTED:g}\n", *lines])

@@ -90,7 +90,7 @@ def test_the_objective_is_that_of_the_qcqp_and_the_gap_is_true(seed):
     assert reached >= least * (1 - 1e-5)
     assert reached * (1 - learner.gap_) <= least * (1 + 1e-5)
     assert learner.gap_ <= 1e-4
-    assert objective(learner, X, y, penalty) == pytest.approx(reached, rel=1e-4)
+    assert objective(learner, X, y, penalty) == pytest.approx(reached, rel=3e-4)  # either is known to 1e-4
 
 
 def pair_weights(learner, X):

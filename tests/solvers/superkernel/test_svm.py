@@ -55,7 +55,7 @@ def test_the_objective_is_libsvms(rng, share, scale, width):
     K = scale * RBF(width)(X)
     found = solve(K, y)
     assert_solves(found, K, y, 1e-7)
-    assert found.primal == pytest.approx(libsvm(K, y), rel=1e-5 if scale > 1 else 1e-6)
+    assert found.primal == pytest.approx(libsvm(K, y), rel=3e-5 if scale > 1 else 3e-6)
     assert not found.is_hard
 
 
