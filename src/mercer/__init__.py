@@ -5,7 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+    from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
     from mercer.scaling import ClippedScaler
@@ -33,6 +33,7 @@ __all__ = [
     "Pairs",
     "PerceptronSVC",
     "PerceptronSVCCV",
+    "RelevanceKernel",
     "StumpSVC",
     "StumpSVCCV",
     "Superkernel",
@@ -55,6 +56,7 @@ _HOMES = {
     "Pairs": "pairs",
     "PerceptronSVC": "svm",
     "PerceptronSVCCV": "svm",
+    "RelevanceKernel": "learners",
     "StumpSVC": "svm",
     "StumpSVCCV": "svm",
     "Superkernel": "learners",

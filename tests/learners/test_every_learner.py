@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+from mercer import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
 from mercer.superkernels import ARD, Alignment, GaussianHarmonic, Harmonic, Risk
 
 EACH_LEARNER = pytest.mark.parametrize(
@@ -19,6 +19,7 @@ EACH_LEARNER = pytest.mark.parametrize(
         IdealizedKernel(C_similar=1e5, C_dissimilar=1e6, n_neighbors=3, radius=None, psd="clip", max_rank=9),
         IdealizedKernel(RBF(0.8), C_similar=1e5, C_dissimilar=1e6, nu=0.2),
         KernelBoost(n_rounds=3, n_components=3, covariance_type="diag", dissolve=True, normalize=False),
+        RelevanceKernel("rbf", n_rounds=2, max_rows=30),
         Superkernel(quality=Risk(C=10.0), penalty=1e-2),
         Superkernel(GaussianHarmonic(2.0)),
         Superkernel(ARD(Harmonic(RBF(2.0), 0.9)), quality=Alignment(), penalty=1e-3),
@@ -29,6 +30,7 @@ EACH_LEARNER = pytest.mark.parametrize(
         "idealized-linear",
         "idealized-rbf",
         "kernelboost",
+        "relevance",
         "widths",
         "harmonic",
         "ard",

@@ -3,6 +3,7 @@
 from mercer.learners.boosted import BoostedKernel
 from mercer.learners.idealized import IdealizedKernel
 from mercer.learners.kernelboost import KernelBoost
+from mercer.learners.relevance import RelevanceKernel
 from mercer.learners.superkernel import Superkernel
 
-__all__ = ["BoostedKernel", "IdealizedKernel", "KernelBoost", "Superkernel"]
+__all__ = ["BoostedKernel", "IdealizedKernel", "KernelBoost", "RelevanceKernel", "Superkernel"]

@@ -113,6 +113,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("offsets", "m c"),
     ),
     "mercer.search.Calibration": (Field("slope", least=0), Field("offsets", "c")),
+    "mercer.RelevanceKernel": (Field("relevance_", "D", least=0), Field("kernel_.scale", "D")),
     "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),
     "mercer.baselines.KernelPerceptron": (
         Field("support_", "n", INDEX, least=0),

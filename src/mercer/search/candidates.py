@@ -10,14 +10,16 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC
 
 from mercer.kernels import Perceptron, Stump
-from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
-from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
+from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
+from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV, TreeSVC
 
 REFERENCE = "RBF-SVM"  # what the others are compared with
 
 RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
+TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
+RELEVANCE_CS = [1.0, 4.0, 16.0]
 MANY_ROWS = 2000
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
@@ -48,6 +50,7 @@ def default_candidates(
     gammas = [0.1 / n_features, 0.25 / n_features, 0.5 / n_features, 1.0 / n_features]
     bins = 256 if n_rows > MANY_ROWS else None
     boosted = BoostedKernel(n_rounds=20, random_state=random_state)
+    relevance = RelevanceKernel(n_rounds=5, max_rows=1000, random_state=random_state)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
     if unlabelled:  # few labels do not say which C: rows shall be told apart
         kind, their_Cs = "full" if n_features <= FEW_FEATURES else "tied", [10.0]
@@ -59,12 +62,14 @@ def default_candidates(
     first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
     return [
         *first,
+        Candidate("tree-svm", TreeSVC(random_state=random_state), TREE_GRID),
         Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": PERCEPTRON_CS}),
         Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": PENALTIES}),
         Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
         Candidate(
             "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
         ),
+        Candidate("relevance", KernelSVC(relevance), {"C": RELEVANCE_CS}),
         Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, growth=1.5),

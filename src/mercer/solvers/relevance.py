@@ -1,0 +1,116 @@
+"""What a recursive feature machine computes: ridge regression on a Gram matrix, and averages of gradients."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from mercer._typing import Array, Index
+
+BLOCK = 2**22  # numbers of the largest array that the gradients of some rows need: 16 MiB
+
+
+class Ridge(NamedTuple):
+    """Kernel ridge regression, f(x) = Σ_j coef_j k(x, x_j), one column for each target."""
+
+    coef: Array
+    penalty: float
+    loss: float  # the mean squared error of leaving out each row
+
+
+def fit_ridge(K: Array, T: Array, penalties: Sequence[float]) -> Ridge:
+    r"""Return the ridge regression of the penalty λ that has the least leave-one-out loss.
+
+    With :math:`G = (K + \lambda I)^{-1}` the coefficients are G T, and the error of f at row i, if i had been
+    left out, is (G T)_i / G_ii. O(n³) for each λ.
+    """
+    fits = [_fit_ridge(K, T, penalty) for penalty in penalties]
+    return min(fits, key=lambda fit: fit.loss)
+
+
+def _fit_ridge(K: Array, T: Array, penalty: float) -> Ridge:
+    A = np.array(K, order="F")
+    A[np.diag_indices(len(A))] += penalty
+    factor, failure = dpotrf(A, lower=1, overwrite_a=1)
+    if failure:  # by rounding: this penalty is too small for the kernel
+        return Ridge(np.zeros_like(T), penalty, np.inf)
+    G, _ = dpotri(factor, lower=1, overwrite_c=1)
+    G = np.tril(G) + np.tril(G, -1).T
+    coef = G @ T
+    return Ridge(coef, penalty, float(np.mean((coef / np.diag(G)[:, None]) ** 2)))
+
+
+def average_slopes(
+    X: Array,
+    points: Array,
+    K: Array,
+    S: Array,
+    T: Array,
+    penalty: float,
+    *,
+    power: int,
+    n_splits: int,
+    rng: RandomState,
+) -> Array:
+    r"""Return, for each feature, the average over points of the squared slope, without what noise adds to it.
+
+    The slope of a machine is :math:`s_d(x) = \sum_j c_j S(x, x_j)\, (x - x_j)_d^{(p)}`, where
+    :math:`z^{(1)} = \mathrm{sign}(z)` and :math:`z^{(2)} = z`: minus the gradient of f but for a factor of
+    the feature. Of a useless feature its square is noise, and never zero. So two machines are fitted to the
+    two halves of the rows: :math:`s_d s'_d` has the mean zero there. This is averaged over points, targets
+    and `n_splits` divisions into halves, and at least zero. O(n D) for each point.
+
+    Parameters
+    ----------
+    X : array of shape (n, D)
+        The rows.
+    points : array of shape (m, D)
+        Where the slopes are taken.
+    K : array of shape (n, n)
+        The Gram matrix.
+    S : array of shape (m, n)
+        S of points and rows; that of exp(−‖z‖₁) and exp(−‖z‖² / 2) is the kernel itself, that of −‖z‖ is
+        1 / ‖z‖.
+    T : array of shape (n, P)
+        The targets.
+    penalty : float
+        λ.
+    power : {1, 2}
+        1 for functions of the city-block distance, 2 for those of the Euclidean one.
+    """
+    total = np.zeros(X.shape[1])
+    for _ in range(n_splits):
+        order = rng.permutation(len(X))
+        halves = order[: len(X) // 2], order[len(X) // 2 :]
+        first, second = (
+            take_slopes(points, X[half], S[:, half], _solve(K, T, half, penalty), power) for half in halves
+        )
+        total += np.einsum("ipd,ipd->d", first, second)
+    return np.maximum(total / (n_splits * len(points)), 0.0)
+
+
+def _solve(K: Array, T: Array, rows: Index, penalty: float) -> Array:
+    A = K[np.ix_(rows, rows)]
+    A[np.diag_indices(len(A))] += penalty
+    coef: Array = cho_solve(cho_factor(A, lower=True, overwrite_a=True), T[rows])
+    return coef
+
+
+def take_slopes(points: Array, X: Array, S: Array, coef: Array, power: int) -> Array:
+    """Return Σ_j S_ij c_jp (x_i − x_j)^(power) for point i, target p and each feature, an array (m, P, D)."""
+    if power == 2:
+        M = np.einsum("ij,jp->ipj", S, coef)
+        slopes: Array = M.sum(axis=2)[:, :, None] * points[:, None, :] - M @ X
+        return slopes
+    rows, places = X.astype(np.float32), points.astype(np.float32)
+    slopes = np.empty((len(points), coef.shape[1], X.shape[1]))
+    for i in range(0, len(points), step := max(1, BLOCK // X.size)):
+        some = slice(i, i + step)
+        place = places[some, None, :]
+        signs = (place > rows).view(np.int8) - (place < rows).view(np.int8)
+        M = np.einsum("ij,jp->ipj", S[some], coef).astype(np.float32)
+        slopes[some] = M @ signs.astype(np.float32)
+    return slopes

@@ -1,0 +1,175 @@
+"""RelevanceKernel: the right features, from classes and numbers, whatever their units and companions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
+
+from mercer import KernelSVC, Pairs, RelevanceKernel
+from mercer.kernels import Perceptron, Rescaled, Tree
+from mercer.learners.relevance import BASES, SETTINGS, Rounds, make_targets
+from mercer.solvers.relevance import fit_ridge
+
+EACH_BASE = pytest.mark.parametrize("base", BASES)
+
+
+def rows(n=300, n_useless=15, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2 + n_useless))
+    return X, X[:, 0] + X[:, 1] ** 2 - 1.0
+
+
+@EACH_BASE
+def test_it_finds_the_features_that_matter(base):
+    X, f = rows()
+    learner = RelevanceKernel(base, random_state=0).fit(X, f > 0)
+    assert np.all(learner.relevance_[:2] > 3 * learner.relevance_[2:].max())
+    assert learner.relevance_.max() == 1.0
+    assert learner.loss_[learner.n_rounds_] == learner.loss_.min() < 0.8 * learner.loss_[0]
+
+
+@EACH_BASE
+def test_numbers_are_targets_too(base):
+    X, f = rows()
+    learner = RelevanceKernel(base, random_state=0).fit(X, f)
+    assert np.all(learner.relevance_[:2] > 3 * learner.relevance_[2:].max())
+    assert not hasattr(learner, "classes_")
+    assert learner.fit(X, f > 0).classes_.tolist() == [False, True]
+
+
+def test_three_classes_share_the_weights():
+    X, _ = rows()
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) * 10
+    learner = RelevanceKernel(random_state=0).fit(X, y)
+    assert learner.classes_.tolist() == [0, 10, 20]
+    assert learner.relevance_[0] > 3 * learner.relevance_[1:].max()
+
+
+def test_a_feature_that_acts_only_together_with_another_comes_back():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 22))
+    y = X[:, 0] + 2.0 * np.sign(X[:, 0]) * X[:, 1] > 0  # the second has no effect of its own
+    learner = RelevanceKernel(random_state=0).fit(X, y)
+    assert np.all(learner.relevance_[:2] > 2 * learner.relevance_[2:].max())
+
+
+@EACH_BASE
+def test_the_units_of_features_do_not_matter(base):
+    X, f = rows(150, 5)
+    units = np.array([1e3, 1e-3, 7.0, 1.0, 1.0, 1.0, 1.0])
+    one = RelevanceKernel(base, n_rounds=2, random_state=0).fit(X, f > 0)
+    other = RelevanceKernel(base, n_rounds=2, random_state=0).fit(X * units, f > 0)
+    assert_allclose(one.relevance_, other.relevance_, atol=1e-4)
+    assert_allclose(one.kernel_(X), other.kernel_(X * units), atol=1e-3)
+
+
+@EACH_BASE
+def test_its_kernel_is_the_base_on_weighted_features(base):
+    X, f = rows(80, 3)
+    learner = RelevanceKernel(base, n_rounds=2, random_state=0).fit(X, f > 0)
+    kernel = learner.kernel_
+    assert isinstance(kernel, Rescaled)
+    Z = X * learner.relevance_ / X.std(axis=0)
+    used = learner.relevance_ > 0
+    ratio = (Z / (X / kernel.scale))[:, used]
+    assert_allclose(ratio, ratio[0, 0])  # the unit: the median distance
+    assert_allclose(kernel(X), kernel.base(Z / ratio[0, 0]), atol=1e-6)
+    order = 1 if base == "tree" else 2
+    distance = np.linalg.norm(Z[:, None] - Z[None, :], ord=order, axis=2)[np.triu_indices(80, 1)]
+    assert_allclose(np.median(distance), ratio[0, 0])
+    assert type(kernel.base) is {"tree": Tree, "perceptron": Perceptron, "rbf": RBF}[base]
+
+
+@EACH_BASE
+def test_its_kernel_is_positive_semi_definite(base):
+    X, f = rows(60, 3)
+    K = RelevanceKernel(base, n_rounds=1, random_state=0).fit(X, f > 0).kernel_(X)
+    assert np.linalg.eigvalsh(K).min() > -1e-9 * np.trace(K)
+
+
+def test_inner_products_of_its_features_are_the_kernel():
+    X, f = rows(60, 3)
+    learner = RelevanceKernel(n_rounds=1, random_state=0).fit(X, f > 0)
+    F = learner.transform(X)
+    assert_allclose(F @ F.T, learner.kernel_(X), atol=1e-8)
+    assert learner.get_feature_names_out().shape == (F.shape[1],)
+
+
+def test_the_losses_are_those_of_ridge_regression():
+    X, f = rows(100, 4)
+    learner = RelevanceKernel(n_rounds=2, random_state=0).fit(X, f > 0)
+    T = make_targets((f > 0).astype(int))
+    first = Tree().fitted_to(X / X.std(axis=0))(X / X.std(axis=0))
+    assert_allclose(learner.loss_[0], fit_ridge(first, T, SETTINGS.penalties).loss)
+    best = fit_ridge(learner.kernel_(X), T, [learner.penalty_])
+    assert_allclose(best.loss, learner.loss_[learner.n_rounds_], rtol=1e-6)
+
+
+def test_targets_have_mean_zero_and_mean_square_one(rng):
+    for y in (rng.integers(0, 2, 50), rng.integers(0, 4, 50), rng.normal(3.0, 9.0, 50)):
+        T = make_targets(y)
+        assert_allclose(T.mean(axis=0), 0.0, atol=1e-12)
+        assert_allclose(np.mean(T**2), 1.0)
+    assert make_targets(np.array([0, 1, 1])).shape == (3, 1)
+    assert make_targets(np.array([0, 1, 2])).shape == (3, 3)
+
+
+def test_rows_without_labels_join_the_average(monkeypatch):
+    X, f = rows(100, 4)
+    points = []
+    run = Rounds.run
+    monkeypatch.setattr(Rounds, "run", lambda self, *args: points.append(self.points) or run(self, *args))
+    RelevanceKernel(n_rounds=1, random_state=0).fit(X[:60], f[:60] > 0, unlabelled=X[60:])
+    assert_allclose(points[0], X / X[:60].std(axis=0))
+
+
+def test_of_many_rows_some_decide():
+    X, f = rows(200, 4)
+    learner = RelevanceKernel(n_rounds=1, max_rows=50, random_state=0).fit(X, f > 0)
+    assert learner.span_.rows.shape == (50, 6)
+    again = RelevanceKernel(n_rounds=1, max_rows=50, random_state=0).fit(X, f > 0)
+    assert_array_equal(again.relevance_, learner.relevance_)
+
+
+def test_constant_columns_have_no_relevance():
+    X, f = rows(80, 2)
+    X = np.column_stack([X, np.full(80, 0.1)])
+    assert RelevanceKernel(n_rounds=2, random_state=0).fit(X, f > 0).relevance_[-1] == 0.0
+    with pytest.raises(ValueError, match="constant"):
+        RelevanceKernel().fit(np.ones((10, 2)), np.arange(10) % 2)
+
+
+def test_it_stops_when_rounds_are_in_vain(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    learner = RelevanceKernel(n_rounds=50, random_state=0).fit(X, y)
+    assert len(learner.loss_) <= learner.n_rounds_ + SETTINGS.patience + 1
+
+
+def test_an_svm_with_it_does_nearly_as_well_as_one_that_knows_the_features():
+    X, f = rows(900, 40)
+    y, train, test = f > 0, slice(0, 300), slice(300, 900)
+    known = KernelSVC(Tree(), C=4.0).fit(X[train, :2], y[train]).score(X[test, :2], y[test])
+    blind = KernelSVC(Tree(), C=4.0).fit(X[train], y[train]).score(X[test], y[test])
+    model = KernelSVC(RelevanceKernel(random_state=0)).fit(X[train], y[train])
+    found = model.score(X[test], y[test])
+    assert blind < known - 0.08
+    assert found > known - 0.05
+
+
+def test_pairs_are_not_enough():
+    X, _ = rows(20, 1)
+    with pytest.raises(ValueError, match="give y"):
+        RelevanceKernel().fit(X, pairs=Pairs([(0, 1)], [(2, 3)]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"base": "linear"}, "base must be one of"),
+        ({"n_rounds": 0}, "n_rounds must be at least 1"),
+        ({"max_rows": 3}, "max_rows must be at least 4"),
+    ],
+)
+def test_wrong_parameters_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        RelevanceKernel(**wrong).fit(*rows(20, 1))
