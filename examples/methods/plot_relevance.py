@@ -3,7 +3,7 @@ Ten useful features among two hundred useless ones
 ==================================================
 
 *For tables with many columns, most of which may say nothing.* A kernel that adds up the differences of all
-columns drowns in such data. `RelevanceKernel` fits a kernel machine, looks where its decision changes with each
+columns drowns in such data. `RelevanceKernel` fits a kernel machine, looks how its decision changes with each
 feature, weighs the features by that, and repeats. (A recursive feature machine; not one of the five papers.)
 """
 
