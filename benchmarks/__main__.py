@@ -11,7 +11,7 @@ NAMES = (
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     "relevance",  # of features
-    *("scaling", "search"),  # before them, and among all of them
+    *("scaling", "search", "coverage"),  # before them, and among all of them
 )
 LONG = ("tables",)  # hours, and options of their own: `python -m benchmarks tables --help`
 HELP = ("-h", "--help")

@@ -272,3 +272,68 @@ def test_callbacks_see_the_leaderboard_grow_and_may_stop():
 def test_progress_is_shown(capsys):
     KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).set_callbacks(ProgressBar()).fit(X, Y)
     assert "KernelSearchCV" in capsys.readouterr().out
+
+
+def test_if_the_best_cannot_be_fitted_to_all_samples_the_next_best_is():
+    start_journal()
+    best = Sign("best", error=ValueError("too many"), error_above=50)
+    search = search_among(best, Sign("good", wrong=0.2), Sign("fair", wrong=0.4))
+    assert search.best_name_ == "good"
+    assert search.leaderboard_.loc["best", "note"] == "the last fit failed: too many"
+    assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    start_journal()
+    with pytest.raises(ValueError, match="too many"):  # nobody is left
+        search_among(Sign("best", error=ValueError("too many"), error_above=50))
+
+
+def test_if_the_last_one_fails_those_that_were_dropped_are_next():
+    start_journal()
+    search = search_among(Sign("good", error=ValueError("no"), breaks_at=3), Sign("bad", wrong=0.9))
+    assert list(search.leaderboard_.loc[["good", "bad"], "note"]) == ["no", "dropped: far behind the best"]
+    assert search.best_name_ == "bad"
+
+
+def test_a_last_fit_that_is_interrupted_does_not_begin_again_with_as_many_samples():
+    journal = start_journal()
+    with pytest.raises(KeyboardInterrupt):
+        search_among(Sign("one", error=KeyboardInterrupt(), error_above=50))
+    assert len(journal.fits) == 5 + 1
+
+
+def test_who_can_learn_from_all_samples_competes_with_all(journal):
+    X, y = two_blobs(8000)
+    models = {
+        "slow": Candidate("slow", Sign("slow", seconds=1e-6, power=2.0, wrong=0.2), {}, growth=2.0),
+        "quick": Candidate("quick", Sign("quick", seconds=1e-4, power=1.0, wrong=0.1), {}, growth=1.0),
+    }
+    search = KernelSearchCV(models, budget=60.0, random_state=0).fit(X, y)
+    sizes = {name: [len(X) for who, X, _ in journal.fits if who == name] for name in models}
+    assert sizes["quick"][-1] == 8000  # the last fit
+    assert min(sizes["quick"][-6:-1]) > 6000
+    assert max(sizes["slow"]) <= 3200
+    assert search.result_.n_trained == sizes["quick"][-2]
+    assert journal.now < 60.0
+    plain = KernelSearchCV({"slow": models["slow"]}, random_state=0).fit(X, y)
+    assert plain.result_.n_trained == 3200
+
+
+def test_where_time_does_not_suffice_for_all_samples_it_is_more_of_them_on_half_of_the_folds(journal):
+    X, y = two_blobs(20000)
+    model = Candidate("quick", Sign("quick", seconds=1e-3, power=1.0), {}, growth=1.0)
+    # a fold of 3200 takes 3.2 s, one of all 19 s, and the last fit 20 s
+    search = KernelSearchCV({"quick": model}, budget=100.0, random_state=0).fit(X, y)
+    assert search.result_.measure.n_folds == 3
+    assert 4800 < search.result_.n_trained < 20000
+    assert search.rows_used_ > search.result_.n_trained
+    assert journal.now < 110.0
+
+
+def test_the_last_fit_has_its_time(journal):
+    models = {
+        "a": Candidate("a", Sign("a", seconds=1.0), {}, growth=1.0),
+        "b": Candidate("b", Sign("b", seconds=2.0, wrong=0.1), {}, growth=1.0),
+    }
+    for budget in (8.0, 12.0, 16.0, 20.0):
+        start_journal()
+        KernelSearchCV(models, cv=5, budget=budget, random_state=0).fit(X, Y)
+        assert journal.now <= 1.25 * budget

@@ -22,6 +22,7 @@ from mercer.search.words import (
     describe_measure,
     describe_rule,
     describe_settings,
+    doubts,
     expected_on_new_samples,
     explain_selection,
     signed,
@@ -197,3 +198,30 @@ def test_a_notebook_shows_the_ranking_and_takes_names_as_text():
         assert words in html
     running = result._replace(winner=None)._repr_html_()
     assert "Selected" not in running
+
+
+def test_doubts_are_told_of_folds_of_rivals_and_of_the_majority():
+    measure = Measure(ERROR, 0.0, 0.01, 0.0, 0.2, n_folds=1, n_samples=36)
+    majority = scored("always 'ok'", 0.011)
+    alone = result_of(scored("a", 0.0, folds=1), majority, listed=("a", "b"))._replace(
+        measure=measure, baseline="always 'ok'", n_splits=5, gain=Difference(-0.002, -0.005, 0.001)
+    )
+    few, rival, nothing = doubts(alone)
+    assert few == "The error rests on 1 of 5 folds: it is less certain."
+    assert rival == "No other candidate was compared with a: more time allows for that."
+    assert nothing.startswith("a is not significantly better than always 'ok' (difference −0.2 [−0.5, +0.1])")
+    assert "balanced accuracy" in nothing
+    assert expected_on_new_samples(alone) == (
+        "Expected error on new samples: 0.0 ± 1.0 % (95 % interval 0.0 to 20.0 %), corrected for the "
+        "selection among candidates; scored on 36 samples in 1 fold."
+    )
+    well = result_of(scored("a", 0.0), scored("b", 0.1), majority)._replace(
+        measure=measure._replace(n_folds=5),
+        baseline="always 'ok'",
+        n_splits=5,
+        gain=Difference(-0.01, -0.015, -0.005),
+    )
+    assert doubts(well) == []
+    assert doubts(well._replace(winner=None)) == []
+    better = well._replace(candidates=(majority._replace(name="always 'ok'"), *well.candidates[:2]))
+    assert explain_selection(better).endswith("that is no model.")

@@ -1,0 +1,87 @@
+"""Intervals: of shares, of means, and of what cross-validation says of new samples."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from mercer import KernelSearchCV, KernelSVC
+from mercer.search import Candidate
+from mercer.search.interval import effective_rows, half_width, mean_variance, share_interval, standard_error
+from search.made_races import outcome_of, race_on
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(0, 36), (1, 36), (18, 36), (36, 36), (5, 200)])
+def test_the_interval_of_a_share_is_that_of_clopper_and_pearson(wrong, n):
+    expected = stats.binomtest(wrong, n).proportion_ci(0.95, method="exact")
+    assert_allclose(share_interval(wrong / n, n), expected, atol=1e-9)
+
+
+def test_no_error_in_36_samples_is_not_an_error_of_zero():
+    low, high = share_interval(0.0, 36)
+    assert low == 0.0
+    assert high > 0.09  # 1 − 0.025^(1/36)
+
+
+def test_samples_count_for_less_the_fewer_were_fitted_to():
+    assert_allclose(effective_rows(100, 80), 100 / (1 + 5 * (20 / 80)))  # five folds: [NB03]
+    assert_allclose(effective_rows(36, 144), 36 / (1 + 36 / 144))  # one fold of five
+    assert_allclose(effective_rows(50, 1e12), 50)
+
+
+def test_the_variance_of_a_mean_is_that_of_independent_groups(rng):
+    means, foretold, plain = [], [], []
+    groups = np.repeat(np.arange(40), 5)
+    for _ in range(400):
+        losses = np.repeat(rng.normal(size=40), 5) + 0.3 * rng.normal(size=200)
+        means.append(losses.mean())
+        foretold.append(mean_variance(losses, groups))
+        plain.append(mean_variance(losses))
+    assert_allclose(np.mean(foretold), np.var(means), rtol=0.3)
+    assert np.mean(plain) < 0.5 * np.var(means)
+    assert_allclose(mean_variance(losses, np.arange(200)), mean_variance(losses) * 200 / 199)
+
+
+def test_few_groups_have_wide_intervals_and_one_has_none():
+    assert_allclose(half_width(1.0), 1.96, atol=1e-3)
+    assert_allclose(half_width(1.0, 5), 2.776, atol=1e-3)
+    assert np.isnan(half_width(1.0, 1))
+
+
+def measure_of(n_wrong, n_scored_folds, n=180):
+    """The measure of a candidate that is wrong on so many samples of the first folds of five."""
+    from sklearn.svm import SVC
+
+    race = race_on([Candidate("a", SVC(), {})], n, n_folds=5)
+    wrong = (np.arange(n) < n_wrong).astype(float)
+    for test in race.tests[:n_scored_folds]:
+        race.record(0, race.of(0), test, outcome_of(wrong[test][:, None]))
+    return race.measure_selection()
+
+
+def test_one_fold_of_five_without_an_error_says_what_it_rests_on():
+    measure = measure_of(0, 1)
+    assert (measure.value, measure.low, measure.n_folds, measure.n_samples) == (0.0, 0.0, 1, 36)
+    assert_allclose(measure.high, share_interval(0.0, 1 / (1 / 36 + 1 / 144))[1])
+    assert measure.high > 0.1
+    assert measure_of(0, 5).high < 0.5 * measure.high
+
+
+def test_the_standard_error_and_the_interval_agree_where_samples_are_many():
+    measure = measure_of(400, 5, n=4000)
+    assert_allclose(measure.std_error, standard_error(measure.value, 4000 / 2.25), rtol=0.02)
+    assert_allclose(measure.high - measure.value, 1.96 * measure.std_error, rtol=0.1)
+
+
+def test_intervals_hold_the_error_on_new_samples(rng):
+    def draw(n):
+        y = rng.integers(2, size=n)
+        return rng.normal(size=(n, 3)) + 1.2 * y[:, None] * [1, 0, 0], y
+
+    new, held = draw(4000), 0
+    for seed in range(40):
+        search = KernelSearchCV({"linear": (KernelSVC(), {"C": [0.01, 1.0]})}, random_state=seed).fit(
+            *draw(60)
+        )
+        held += search.result_.measure.low <= 1 - search.score(*new) <= search.result_.measure.high
+    assert held >= 34  # of 38 that are to be expected
