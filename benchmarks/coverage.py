@@ -37,8 +37,9 @@ def splits(name: str, n_train: int, n_splits: int, first: int) -> Iterator[tuple
             X, y = draw_blobs(n_train + N_NEW, seed)
             yield X[:n_train], y[:n_train], X[n_train:], y[n_train:]
         else:
-            X, y = load(name)
-            X, new, y, truth = train_test_split(X, y, train_size=n_train, stratify=y, random_state=seed)
+            data = load(name)
+            parts = train_test_split(data.X, data.y, train_size=n_train, stratify=data.y, random_state=seed)
+            X, new, y, truth = parts
             yield X, y, new, truth
 
 

@@ -403,7 +403,7 @@ def test_ctrl_c_before_anything_is_done_leaves_nothing(mercer, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.commands.learn.warm_up", interrupt)
+    monkeypatch.setattr("mercer.commands.learn.learn_task", interrupt)
     result = mercer(*LEARN, "--model", "out.mercer")
     assert (result.exit_code, result.stdout, Path("out.mercer").exists()) == (130, "", False)
     assert result.stderr.endswith("Interrupted before there was a result: nothing was written.\n")

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,6 @@ from mercer.commands.messages import data_sentences, finding_sentences, leaderbo
 from mercer.commands.outputs import check_outputs
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, result_of
-from mercer.commands.warm_up import warm_up
 from mercer.persistence import save
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
@@ -81,7 +81,10 @@ def learn(
         typer.Option("--id", metavar="COLUMN", help="Column of row names; it is not used as a feature."),
     ] = None,
     drop: Annotated[str, typer.Option(metavar="A,B,…", help="Columns to drop.")] = "",
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time budget.")] = 60.0,
+    budget: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Time budget; compiling, once, and the report come on top."),
+    ] = 60.0,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model to FILE.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to FILE.")] = None,
     scoring: Annotated[
@@ -101,6 +104,7 @@ def learn(
     choice of the kernel.
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
+    start = time.monotonic()
     options = Options(names(candidates), budget, jobs or 1, seed, scoring)
     check_request(request)
     check_options(options, from_pairs=pairs is not None)
@@ -110,13 +114,15 @@ def learn(
     try:
         task = read_task(request)
         say(*data_sentences(facts(task)), file=sys.stderr)
-        learned = run(task, options if jobs else options._replace(n_jobs=default_jobs(len(task.X))))
+        options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
+        learned = run(task, options, time.monotonic() - start)
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
         raise
     if model is not None:
         save(learned.model, model, about=learned.about)
     if report is not None:
+        say("Writing the report, which takes some seconds more.", file=sys.stderr)
         _write_report(report, task, learned)
     outputs = {"model": model, "report": report}
     files = {name: None if path is None else str(path) for name, path in outputs.items()}
@@ -135,13 +141,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def run(task: Task, options: Options) -> Learned:
+def run(task: Task, options: Options, seconds_spent: float = 0.0) -> Learned:
     """Search, and show the ranking meanwhile."""
-    console = Console(stderr=True)
-    warm_up(task, options, console)
-    watcher = Watcher(console)
+    watcher = Watcher(Console(stderr=True))
     with acknowledging_interrupts(), watcher.watching():
-        return learn_task(task, options, [watcher])
+        return learn_task(task, options, [watcher], seconds_spent)
 
 
 def _write_report(path: Path, task: Task, learned: Learned) -> None:

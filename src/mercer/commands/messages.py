@@ -28,6 +28,7 @@ from mercer.search.words import (
 from mercer.tables.errors import MOST_NAMES
 
 KINDS = {"numbers": "numeric", "dates": "date", "categories": "categorical", "texts": "text"}
+WORTH_SAYING = 5.0  # seconds of compiling
 WIDTH = 110  # of what is printed into a file or a pipe
 
 
@@ -77,6 +78,10 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
     said.append(describe_end(result))
+    if about.get("compiling", 0.0) >= WORTH_SAYING:
+        said.append(
+            f"Compiling took {about['compiling']:.0f} s on top; this happens once after installation."
+        )
     return [sentence for sentence in said if sentence]
 
 

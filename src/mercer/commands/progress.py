@@ -40,7 +40,7 @@ class Watcher:
     def render(self) -> Table | str:
         """Return the ranking so far."""
         if self.result is None:
-            return "timing each candidate on a few rows"
+            return "timing each candidate on a few rows (the first time after installation: compiling)"
         seconds = time.monotonic() - self.start
         return leaderboard_table(
             self.result, title=f"searching, {seconds:.0f} s (Ctrl-C: take the best so far)"

@@ -229,6 +229,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 if self.blend and fitted is not None:
                     fit = partial(self._refit, race, task=task, clock=clock, seed=seed)
                     result = self._fit_blend(race, {winner: fitted.pipeline}, result, clock, fit)
+        self.compile_seconds_ = clock.excused
         asked = self.cv if isinstance(self.cv, int) else len(folds)
         self.result_ = result._replace(n_splits=max(asked, result.n_splits))
         self._classes = task.classes if isinstance(task, LabelTask) else None

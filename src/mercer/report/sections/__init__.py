@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mercer.report.content import Section, Subject
+from mercer.report.sections.calibration import show_calibration
 from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
 from mercer.report.sections.model import show_gaussians, show_rounds, show_shapes
 from mercer.report.sections.pairs import show_pair_map, show_pairs
@@ -21,6 +22,7 @@ SECTIONS: Mapping[type, Makers] = {
         show_shapes: "Shape functions",
         show_gaussians: "Gaussians",
         show_confusion: "Confusion matrix",
+        show_calibration: "Probabilities",
         show_neighbours: "Nearest neighbours",
     },
     PairTask: {show_pair_map: "Kernel PCA", show_pairs: "Distances of pairs"},
