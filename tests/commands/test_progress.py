@@ -39,7 +39,7 @@ def test_elsewhere_each_result_is_a_line():
 
 def test_on_a_terminal_the_table_changes_in_its_place():
     watcher, text = watched(Console(file=io.StringIO(), force_terminal=True, width=100))
-    assert set(watcher.result.names()) == {"linear", "stump"}
+    assert set(watcher.result.listed) == {"linear", "stump"}
     assert "searching," in text
     assert "\x1b[2K" in text  # lines are cleared and written again
     assert "after 1 fold" not in text

@@ -105,7 +105,8 @@ def test_samples_may_be_tested_more_than_once():
 
 
 def test_without_a_refit_there_are_results_and_no_model():
-    search = KernelSearchCV(TWO, cv=3, refit=False, random_state=0).fit(X, Y)
+    search = KernelSearchCV(TWO, cv=3, random_state=0).fit(X, Y)
+    search.set_params(refit=False).fit(X, Y)
     assert search.best_params_ == search.cv_results_["params"][search.best_index_]
     assert not hasattr(search, "best_estimator_")
     with pytest.raises(AttributeError, match="refit=True"):

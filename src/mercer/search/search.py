@@ -217,7 +217,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         race = searched.start_race(candidates, folds, seed)
         context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
-        with one_thread(sum(map(len, folds[0])) <= ONE_THREAD):
+        with one_thread(min(searched.n_rows, self.max_rows + searched.n_unlabelled) <= ONE_THREAD):
             report = lambda: self._report(context, race)  # noqa: E731
             stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
             _check_some_worked(race)
@@ -235,6 +235,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         self._classes = task.classes if isinstance(task, LabelTask) else None
         if fitted is not None:
             self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+        elif hasattr(self, "best_estimator_"):  # of an earlier fit
+            del self.best_estimator_, self.best_kernel_
         for sentence in doubts(self.result_):
             warnings.warn(sentence, SearchWarning, stacklevel=3)
         context.call_on_fit_task_end(estimator=self)

@@ -33,7 +33,7 @@ def test_the_leaderboard_of_the_page_is_that_of_the_search(tmp_path, iris):
     kinds = {"stump": (StumpSVC(), {"C": [0.01, 1.0]}), "RBF-SVM": SVC(C=1e-9), "<u>": KernelSVC()}
     search = search_for(kinds, *iris)
     rows = report(tmp_path, search, *iris).rows("All candidates")
-    assert len(rows) == 3
+    assert len(rows) == 4
     for (name, line), cells in zip(search.leaderboard_.iterrows(), rows, strict=True):
         assert cells[0] == name.replace("<", "&lt;").replace(">", "&gt;")
         score = f"{100 * line['error']:.1f} ± {100 * line['std_error']:.1f} %"
@@ -82,7 +82,7 @@ def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris)
     search = search_for({"linear": KernelSVC(), "RBF-SVM": SVC(C=1e-9)}, *iris)
     found = report(tmp_path, search, *iris)
     assert len(re.findall('class="best"', found.html)) == 1
-    (pixels,) = found.pixels("The error of 2 candidates")
+    (pixels,) = found.pixels("The error of 3 candidates")
     star = matplotlib.colors.to_rgb(leaderboard.MARKED)
     assert (np.abs(pixels - star).max(axis=2) < 0.05).any()
     assert re.search('<tr[^>]* class="best"><th [^>]*>linear</th>', found.html)
