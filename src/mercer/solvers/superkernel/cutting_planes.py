@@ -151,7 +151,7 @@ def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:
     x, y = np.full(n, 1.0 / a.sum()), 0.0
     z = np.full(n, float(np.max(np.abs(P @ x + q))))
     for _ in range(max_iter):
-        rest, missing, mu = y * a + z - P @ x - q, 1.0 - a @ x, x @ z / n
+        rest, missing, mu = y * a + z - P @ x - q, float(1.0 - a @ x), x @ z / n
         enough = SETTINGS.accuracy * (abs(q @ x) + x @ P @ x)
         if x @ z <= enough and abs(rest) @ x <= enough and abs(missing) <= SETTINGS.accuracy:
             break
