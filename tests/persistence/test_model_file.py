@@ -96,7 +96,7 @@ def around_mercer():
 
 def fitted():
     every = [clone(estimator).fit(rows_for(estimator), y) for estimator in ESTIMATORS]
-    return every + [estimator.fit(X, y == 1) for estimator in around_mercer()]
+    return every + [estimator.fit(X, (y == 1).astype(int)) for estimator in around_mercer()]
 
 
 def values():
