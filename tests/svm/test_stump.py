@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_wine, make_hastie_10_2
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -400,3 +401,32 @@ except KeyboardInterrupt:
 """
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (out.returncode, out.stdout) == (0, "interrupted\n")
+
+
+@pytest.mark.parametrize("n", [200, 3000])
+@pytest.mark.parametrize("max_bins", [None, 16])
+def test_a_class_of_hardly_any_weight_is_never_predicted(n, max_bins, rng):
+    X, y = rng.normal(size=(n, 3)), np.where(np.arange(n) < 3, 1, -1)
+    model = StumpSVC(C=1e-3, max_bins=max_bins).fit(X, y, sample_weight=np.where(y > 0, 1e-12, 1.0))
+    assert_allclose(model.decision_function(X), -1.0, atol=1e-2)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_log_loss_gives_probabilities(n_classes, multi_class, rng):
+    X = rng.normal(size=(900, 3))
+    y = np.digitize(X[:, 0] + 0.7 * rng.normal(size=900), np.linspace(-0.7, 0.7, n_classes - 1))
+    model = StumpSVC(C=0.3, loss="log_loss", multi_class=multi_class).fit(X[:600], y[:600])
+    p = model.predict_proba(X[600:])
+    assert p.shape == (300, n_classes)
+    assert_allclose(p.sum(axis=1), 1.0)
+    rate = np.bincount(y[:600], minlength=n_classes) / 600
+    assert log_loss(y[600:], p) < 0.9 * log_loss(y[600:], np.tile(rate, (300, 1)))
+    assert np.mean(p.argmax(axis=1) == model.predict(X[600:])) > 0.9
+
+
+def test_the_hinge_has_no_probabilities():
+    assert not hasattr(StumpSVC(), "predict_proba")
+    assert hasattr(StumpSVC(loss="log_loss"), "predict_proba")
+    with pytest.raises(ValueError, match="loss"):
+        StumpSVC(loss="log").fit([[0.0], [1.0]], [0, 1])

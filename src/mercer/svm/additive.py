@@ -4,23 +4,36 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from mercer._typing import Array
 from mercer.compiled import njit
 from mercer.solvers.stump_svm import (
+    HINGE,
     CodedColumns,
-    SVMSolution,
+    ExactRows,
+    Point,
+    RowFunction,
+    Solution,
+    TableRows,
+    add_up_by_code,
     bin_columns,
     choose_knots,
     code_columns,
+    integrate,
     select_rows,
+    solve,
     solve_path,
-    solve_svm,
 )
+from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
+from mercer.svm.libsvm import solve_completely
+from mercer.svm.multiclass import TwoClassProblem
 
+LIBSVM_ROWS = 400  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
+LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
+TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 MAX_STEPS = 1000  # the default maximum number of Newton steps
@@ -98,91 +111,117 @@ class TrainingRows(NamedTuple):
 
 
 def fit_path(
-    rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], **options: Any
+    rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], loss: Any = HINGE, **options: Any
 ) -> Iterator[TwoClassSVM]:
-    """TwoClassSVM the SVM for each C in ascending order, with C_i = C × weight_i."""
-    bound = rows.units.scale * weight
-    start = start_from_sample(rows.columns, y, Cs[0] * bound)
-    for solution in solve_path(rows.columns, y, bound, Cs, start=start, **options):
-        yield _finish(rows, y, solution)
+    """Fit the machine for each C in ascending order, with C_i = C × weight_i."""
+    bound, columns = rows.units.scale * weight, rows.columns
+    if loss is HINGE:
+        bound = _reachable(y, bound)
+    engine: Any = (TableRows if _is_table(columns) else ExactRows).of(columns, y, bound)
+    start = start_from_sample(engine, loss, Cs[0])
+    for solution in solve_path(engine, Cs, loss, start=start, **options):
+        yield _finish(rows, solution)
 
 
-def start_from_sample(columns: CodedColumns, y: Array, C: Array) -> Array | None:
-    """Solve for one row in ten, each counting for ten, and return coefficients with its decision function.
+def fit_by_libsvm(
+    rows: TrainingRows,
+    problems: Sequence[TwoClassProblem],
+    samples: Samples,
+    Cs: Sequence[float],
+    scheme: str,
+    tol: float,
+    max_iter: int | None,
+) -> Iterator[list[TwoClassSVM]]:
+    """Fit the SVMs of all two-class problems of few rows, for each C.
+
+    What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
+    """
+    K, bound = _gram(rows.columns), rows.units.scale * samples.weight
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
+    for C in Cs:
+        found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
+        fits = []
+        for (part, y), (solution, n_iter) in zip(problems, found, strict=True):
+            if solution.residual > tol and max_iter is None:
+                few = TrainingRows(select_rows(rows.columns, part), rows.units)
+                fits += list(fit_path(few, y, samples.weight[part], [C], tol=tol))
+            else:
+                coef = np.zeros(len(K))
+                coef[part], b = solution.coef, solution.intercept
+                ends = (solution.objective, solution.residual, n_iter)
+                fits.append(_finish(rows, Solution(RowFunction(coef, coef), b, [solution.coef], *ends)))
+        yield fits
+
+
+def _gram(columns: CodedColumns) -> Array:
+    """Return K as the solver has it, 2 Σ_d min(x_id, x_jd) with x measured from the smallest value."""
+    X = np.take_along_axis(columns.value, columns.code.astype(np.intp), axis=1).T - columns.value[:, 0]
+    total, K = X.sum(axis=1), cdist(X, X, "cityblock")
+    return np.subtract(total[:, None] + total, K, out=K)
+
+
+def _is_table(columns: CodedColumns) -> bool:
+    return columns.code.shape[1] >= TABLE_ROWS * columns.value.size
+
+
+def _reachable(y: Array, bound: Array) -> Array:
+    """Lower the bounds that the other class could not balance: they would only spoil the scale.
+
+    A little more than what can be reached: right there, rounding stops a row before the others are at theirs.
+    """
+    positive, negative = float(bound[y > 0].sum()), float(bound[y < 0].sum())
+    return np.minimum(bound, (1.0 + 1e-9) * np.where(y > 0, negative, positive))
+
+
+def start_from_sample(engine: Any, loss: Any, C: float) -> Point | None:
+    """Solve for one row in ten, each counting for ten.
 
     For many rows this is a better start than zero, at a tenth of the cost. It changes the way, not the
     minimum.
     """
-    if len(y) < SAMPLE_FROM:
+    if engine.n_rows < SAMPLE_FROM:
         return None
-    rows = np.sort(np.random.default_rng(0).choice(len(y), len(y) // 10, replace=False))
-    if np.all(y[rows] > 0) or np.all(y[rows] < 0):
-        return None
-    part, y_part, C_part = select_rows(columns, rows), y[rows], 10 * C[rows]
-    further = start_from_sample(part, y_part, C_part)
-    coef = np.zeros(len(y))
-    coef[rows] = solve_svm(part, y_part, C_part, start=further, tol=1e-2).coef
-    return coef
+    part = engine.sample(10)
+    start = start_from_sample(part, loss, C)
+    point: Point = engine.extend(solve(part.with_penalty(loss, C), loss, start=start, tol=1e-2), 10)
+    return point
 
 
-def _finish(rows: TrainingRows, y: Array, solution: SVMSolution) -> TwoClassSVM:
-    coef = solution.coef / rows.units.scale
-    objective = (0.5 * solution.coef @ solution.value - y @ solution.coef) / rows.units.scale
-    knots, values = _bends(rows.columns, solution.coef)
-    intercept = solution.intercept + _integrate(knots, values)
-    function = AdditiveFunction(knots, values, intercept, rows.units)
+def _finish(rows: TrainingRows, solution: Solution) -> TwoClassSVM:
+    """Return the machine in the units of the data."""
+    scale, columns = rows.units.scale, rows.columns
+    if isinstance(solution.function, RowFunction):
+        knots, values = _bends(columns, solution.function.coef)
+    else:
+        knots, values = columns.value, solution.function.g.copy()
+    means = values.mean(axis=1)
+    values -= means[:, None]
+    function = AdditiveFunction(knots, values, solution.bias + float(means.sum()), rows.units)
     return TwoClassSVM(
-        function, function.intercept, coef, float(objective), solution.n_iter, solution.residual
+        function,
+        function.intercept,
+        np.concatenate(solution.coefs) / scale,
+        solution.objective / scale,
+        solution.n_iter,
+        solution.residual,
     )
 
 
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
-    """Return the values at which each g_d bends, ascending, and the coefficients there.
+    """Return the values at which each g_d bends, ascending, and g_d there, zero at the first of all values.
 
     Those are the values of the support vectors, or simply all values (the bins) if there are few.
     """
-    D, n_values = columns.value.shape
-    support = np.flatnonzero(coef)
+    n_values, support = columns.value.shape[1], np.flatnonzero(coef)
     if n_values <= max(len(support), FEW_VALUES):
-        mass = np.zeros((D, n_values))
-        _add_up(columns.code, coef, mass)
-        return columns.value, mass
+        return columns.value, integrate(columns.value, add_up_by_code(columns.code, coef, n_values))
     if len(support) == 0:
-        return columns.value[:, :1].copy(), np.zeros((D, 1))
+        return columns.value[:, :1], np.zeros((len(columns.value), 1))
     code = columns.code[:, support]
     order = np.argsort(code, axis=1, kind="stable")
-    return np.take_along_axis(columns.value, np.take_along_axis(code, order, 1).astype(np.intp), 1), coef[
-        support
-    ][order]
-
-
-@njit(cache=True, nogil=True)
-def _add_up(code: NDArray[Any], coef: Array, mass: Array) -> None:
-    for d in range(code.shape[0]):
-        for i in range(code.shape[1]):
-            mass[d, code[d, i]] += coef[i]
-
-
-@njit(cache=True, nogil=True)
-def _integrate(knots: Array, mass: Array) -> float:
-    """Turn the coefficients at the knots into g_d(t) = −Σ_j c_j |t − x_jd| less its mean over the knots.
-
-    Since Σc = 0, the slope between two neighbours is −2 times the sum of the coefficients to the left. The
-    sum of the means is returned, for g_d that are zero at the first knot.
-    """
-    D, k = knots.shape
-    total = 0.0
-    for d in range(D):
-        slope, height, mean = 0.0, 0.0, 0.0
-        for j in range(k):
-            slope -= 2.0 * mass[d, j]
-            mass[d, j] = height
-            mean += height / k
-            if j + 1 < k:
-                height += slope * (knots[d, j + 1] - knots[d, j])
-        mass[d] -= mean
-        total += mean
-    return total
+    ordered = np.take_along_axis(code, order, axis=1).astype(np.intp)
+    knots = np.take_along_axis(columns.value, ordered, axis=1)
+    return knots, integrate(knots, coef[support][order])
 
 
 def _sample_rows(X: Array, rng: np.random.RandomState) -> Array:

@@ -45,6 +45,12 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
     ) -> Iterator[TwoClassSVM]:
         """Solve one two-class problem for each C, in ascending order."""
 
+    def _paths_together(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Sequence[TwoClassSVM]] | None:
+        """Solve all problems at once for each C, if that is the better way; return none if it is not."""
+        return None
+
     @abstractmethod
     def _plan(self, n_rows: int) -> None:
         """Check the parameters, and decide what all problems and folds have in common."""
@@ -71,19 +77,25 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         rows = np.flatnonzero(samples.weight > 0)
         samples = samples.select(rows)
         problems = split_problems(samples.label, len(self.classes_), self._scheme)
+        together = self._paths_together(samples, problems, [C])
+        fits = self._fit_each(samples, problems, C, context) if together is None else next(together)
+        self._warn_unless_converged(fits)
+        self._keep(rows, problems, fits)
+
+    def _fit_each(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], C: float, context: CallbackContext
+    ) -> Sequence[TwoClassSVM]:
         tasks = [
             context.subcontext("two-class problem", task_id=k, max_subtasks=None)
             for k in range(len(problems))
         ]
-        fits = run_in_threads(
+        return run_in_threads(
             self.n_jobs,
             [
                 partial(self._fit_problem, samples, problem, C, task)
                 for problem, task in zip(problems, tasks, strict=True)
             ],
         )
-        self._warn_unless_converged(fits)
-        self._keep(rows, problems, fits)
 
     def _fit_problem(
         self, samples: Samples, problem: TwoClassProblem, C: float, task: CallbackContext

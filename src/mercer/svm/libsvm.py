@@ -1,10 +1,13 @@
 """All two-class SVMs of one Gram matrix, by one call of LIBSVM, and the last digits of its solutions."""
 
+import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mercer._typing import Array, Index
@@ -46,7 +49,7 @@ def solve_on_gram(
     by itself. Problems and signs are those of `mercer.svm.multiclass`.
     """
     n_classes = int(label.max()) + 1
-    svc = SVC(kernel="precomputed", tol=tol, max_iter=max_iter or -1, cache_size=CACHE)
+    svc = SVC(kernel="precomputed", tol=tol, max_iter=max_iter or -1, cache_size=CACHE, random_state=0)
     if n_classes == 2:
         return _of_two_classes(svc.fit(K, label, sample_weight=C), len(K))
     if scheme == "ovo":
@@ -74,6 +77,25 @@ def _of_class_pairs(svc: SVC, n: int) -> GramSVMs:
         coef[svc.support_[places[a]], k] = -svc.dual_coef_[b - 1, places[a]]
         coef[svc.support_[places[b]], k] = -svc.dual_coef_[a, places[b]]
     return GramSVMs(coef, -svc.intercept_, svc.n_iter_.copy())
+
+
+def solve_completely(
+    K: Array,
+    label: Index,
+    problems: Sequence[TwoClassProblem],
+    C: Array,
+    scheme: str,
+    *,
+    tol: float,
+    max_iter: int | None,
+) -> list[tuple[DualSolution, int]]:
+    """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter)
+    return [
+        (finish_dual(K[np.ix_(rows, rows)], y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
+        for p, (rows, y) in enumerate(problems)
+    ]
 
 
 def finish_problems(

@@ -62,3 +62,16 @@ def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
         votes[:, a] += f < 0
         votes[:, b] += f >= 0
     return votes.argmax(axis=1)
+
+
+def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
+    """Return the probability of each class, from that of the positive class of each two-class problem."""
+    if n_classes == 2:
+        return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+    if scheme == "ovr":
+        return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    total = np.zeros((len(p), n_classes))
+    for (a, b), of_b in zip(combinations(range(n_classes), 2), p.T, strict=True):
+        total[:, a] += 1.0 - of_b
+        total[:, b] += of_b
+    return total / len(p.T)

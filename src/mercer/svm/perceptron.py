@@ -1,6 +1,5 @@
 """The SVM over all perceptrons, exact or by slices [LL05, V]."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -8,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from mercer._typing import Array
@@ -17,8 +14,10 @@ from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
+from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
-from mercer.svm.libsvm import finish_dual
+from mercer.svm.libsvm import DualSolution, solve_completely
+from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.selection import SelectedCSVC
 
 EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
@@ -64,24 +63,23 @@ class PerceptronSVM(DualSVC):
         self._exact = self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
         self._draw_seed(not self._exact)
 
-    def _path(
-        self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
-    ) -> Iterator[TwoClassSVM]:
-        if self._exact:
-            return self._exact_path(X, y, weight, Cs)
-        return self._sliced_path(X, y, weight, Cs, progress)
+    def _paths_together(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Sequence[TwoClassSVM]] | None:
+        return self._exact_paths(samples, problems, Cs) if self._exact else None
 
-    def _exact_path(self, X: Array, y: Array, weight: Array, Cs: Sequence[float]) -> Iterator[TwoClassSVM]:
-        check_gram_fits(len(X), "Use method='sliced', or fewer rows.")
-        K = cdist(X, X)
+    def _exact_paths(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Sequence[TwoClassSVM]]:
+        check_gram_fits(len(samples.X), "Use method='sliced', or fewer rows.")
+        K = cdist(samples.X, samples.X)
         np.negative(K, out=K)
+        options = {"tol": float(self.tol), "max_iter": self.max_iter}
         for C in Cs:
-            svm = SVC(C=C, kernel="precomputed", tol=self.tol, max_iter=self.max_iter or -1)
-            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-                svm.fit(K, y, sample_weight=weight)
-            yield _describe(svm, X, K, y, C * weight)
+            found = solve_completely(K, samples.label, problems, C * samples.weight, self._scheme, **options)
+            yield [_describe(samples.X[p.rows], *fit) for p, fit in zip(problems, found, strict=True)]
 
-    def _sliced_path(
+    def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[TwoClassSVM]:
         n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
@@ -92,13 +90,11 @@ class PerceptronSVM(DualSVC):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
 
 
-def _describe(svm: SVC, X: Array, K: Array, y: Array, bound: Array) -> TwoClassSVM:
-    coef = np.zeros(len(X))
-    coef[svm.support_] = svm.dual_coef_[0]
-    coef, intercept, objective, residual = finish_dual(K, y, coef, bound)
+def _describe(X: Array, solution: DualSolution, n_iter: int) -> TwoClassSVM:
+    coef, intercept, objective, residual = solution
     support = np.flatnonzero(coef)
     function = DistanceFunction(X[support], coef[support], intercept)
-    return TwoClassSVM(function, intercept, coef, objective, int(svm.n_iter_[0]), residual)
+    return TwoClassSVM(function, intercept, coef, objective, n_iter, residual)
 
 
 def draw_directions(n_features: int, n_directions: int, random_state: Any) -> Array:

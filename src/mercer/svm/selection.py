@@ -1,5 +1,6 @@
 """The choice of C by cross-validation along warm-started paths."""
 
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
 from numbers import Integral
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from mercer._typing import Array, Flags, Index
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
-from mercer.svm.multiclass import choose_classes, split_problems
+from mercer.svm.multiclass import TwoClassProblem, choose_classes, split_problems
 
 
 def make_grid(Cs: int | ArrayLike) -> Array:
@@ -117,19 +118,29 @@ class SelectedCSVC(DualSVC):
         task.call_on_fit_task_begin(estimator=self)
         fold = samples.select(train)
         problems = split_problems(fold.label, len(self.classes_), self._scheme)
-        parts = [fold.select(problem.rows) for problem in problems]
-        paths = [
-            self._path(part.X, problem.y, part.weight, list(self.Cs_), None)
-            for part, problem in zip(parts, problems, strict=True)
-        ]
         held_out, scores, worst = samples.select(test), [], []
-        for k, fits in enumerate(zip(*paths, strict=True)):
+        for k, fits in enumerate(self._paths(fold, problems)):
             step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
             scores.append(self._score(held_out, [fit.function for fit in fits]))
             worst.append(max(fits, key=lambda fit: fit.residual))
             step.call_on_fit_task_end(estimator=self)
         task.call_on_fit_task_end(estimator=self)
         return scores, worst
+
+    def _paths(self, fold: Samples, problems: list[TwoClassProblem]) -> Iterator[Sequence[TwoClassSVM]]:
+        """Solve every two-class problem for each C."""
+        Cs = list(self.Cs_)
+        together = self._paths_together(fold, problems, Cs)
+        if together is not None:
+            return together
+        parts = [fold.select(problem.rows) for problem in problems]
+        return zip(
+            *(
+                self._path(part.X, problem.y, part.weight, Cs, None)
+                for part, problem in zip(parts, problems, strict=True)
+            ),
+            strict=True,
+        )
 
     def _score(self, test: Samples, functions: list[Any]) -> float:
         """Return the score of a candidate on the test rows."""

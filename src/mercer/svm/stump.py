@@ -5,13 +5,21 @@ from numbers import Integral
 from typing import Any
 
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.utils import check_scalar
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
+from mercer.parameters import check_option
+from mercer.solvers.stump_svm import HINGE, LogLoss
+from mercer.svm.additive import LIBSVM_ROWS, MAX_STEPS, ShapeFunction, TrainingRows, fit_by_libsvm, fit_path
+from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
+from mercer.svm.multiclass import TwoClassProblem, combine_probabilities
 from mercer.svm.selection import SelectedCSVC
+
+LOSSES = {"hinge": HINGE, "log_loss": LogLoss()}
 
 
 class StumpSVM(DualSVC):
@@ -20,6 +28,7 @@ class StumpSVM(DualSVC):
     def _plan(self, n_rows: int) -> None:
         if self.max_bins is not None:
             check_scalar(self.max_bins, "max_bins", Integral, min_val=2, max_val=65_536)
+        check_option(self.loss, "loss", tuple(LOSSES))
         self._draw_seed(self.max_bins is not None)
 
     def _path(
@@ -27,7 +36,34 @@ class StumpSVM(DualSVC):
     ) -> Iterator[TwoClassSVM]:
         rows = TrainingRows.prepare(X, self.max_bins, self._seed)
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
-        return fit_path(rows, y, weight, Cs, **options)
+        return fit_path(rows, y, weight, Cs, LOSSES[self.loss], **options)
+
+    def _paths_together(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Sequence[TwoClassSVM]] | None:
+        if self.loss != "hinge" or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
+            return None
+        rows = TrainingRows.prepare(samples.X, self.max_bins, self._seed)
+        return fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter)
+
+    @available_if(lambda self: self.loss == "log_loss")
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, for ``loss="log_loss"``.
+
+        More than two classes: for each class the mean of its probabilities against the others (one against
+        one), or its share of all probabilities (one against the rest).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        return combine_probabilities(expit(self._check_and_decide(X)), len(self.classes_), self._scheme)
 
     @property
     def shape_functions_(self) -> list[Any]:
@@ -47,9 +83,8 @@ class StumpSVC(FixedCSVC, StumpSVM):
               \min_{g, b} \tfrac14 \sum_d \int g_d'(t)^2 dt + \sum_i C_i \max(0, 1 - y_i f(x_i)),
 
     with piecewise linear :math:`g_d` (`shape_functions_`) that are constant beyond the data. The solver
-    (`mercer.solvers.stump_svm`) uses this: no Gram matrix (but distances among at most 1000 samples), O(n D)
-    memory, O(n D) for each product with the kernel. LIBSVM on the Gram matrix finds the same classifier, at
-    O(n²).
+    (`mercer.solvers.stump_svm`) uses this: no Gram matrix, O(n D) memory, O(n D) for each product with the
+    kernel. LIBSVM on the Gram matrix finds the same classifier, at O(n²); for few samples it is called.
 
     The kernel adds up distances: scale the features, best by `ClippedScaler`, as for any SVM.
 
@@ -57,14 +92,18 @@ class StumpSVC(FixedCSVC, StumpSVM):
     ----------
     C : float, default=1.0
         The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI].
+    loss : {"hinge", "log_loss"}, default="hinge"
+        The SVM's loss, or that of logistic regression, which gives probabilities: `predict_proba`.
     max_bins : int or None, default=None
         None solves the exact problem. With a number (256 is good) each feature has at most that number of
         bins of equally many samples, and each value moves to the mean of its bin: faster for many samples,
         and for most data the same classifier.
     tol : float, default=1e-3
-        The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`.
+        The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`; for the
+        log-loss, and with bins from some thousands of samples on, ten times the relative duality gap.
     max_iter : int or None, default=None
-        Maximum number of iterations (Newton steps; for few samples, sweeps of SMO). None is 1000.
+        Maximum number of iterations (Newton steps; for up to 400 samples of a class, LIBSVM's). None is 1000
+        Newton steps.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the samples of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -113,6 +152,7 @@ class StumpSVC(FixedCSVC, StumpSVM):
         self,
         C: float = 1.0,
         *,
+        loss: str = "hinge",
         max_bins: int | None = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -122,6 +162,7 @@ class StumpSVC(FixedCSVC, StumpSVM):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.loss = loss
         self.max_bins = max_bins
         self.tol = tol
         self.max_iter = max_iter
@@ -142,7 +183,7 @@ class StumpSVCCV(SelectedCSVC, StumpSVM):
         The folds, as in `sklearn.linear_model.LogisticRegressionCV`.
     scoring : str, callable or None, default=None
         The score to maximise; None is the accuracy.
-    max_bins, tol, max_iter, class_weight, multi_class, random_state
+    loss, max_bins, tol, max_iter, class_weight, multi_class, random_state
         As in `StumpSVC`.
     n_jobs : int or None, default=None
         Number of threads, over the folds.
@@ -174,6 +215,7 @@ class StumpSVCCV(SelectedCSVC, StumpSVM):
         cv: Any = 5,
         *,
         scoring: Any = None,
+        loss: str = "hinge",
         max_bins: int | None = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -185,6 +227,7 @@ class StumpSVCCV(SelectedCSVC, StumpSVM):
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
+        self.loss = loss
         self.max_bins = max_bins
         self.tol = tol
         self.max_iter = max_iter

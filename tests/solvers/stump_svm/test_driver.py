@@ -1,5 +1,7 @@
 """The minimum of (P2): against LIBSVM, by its optimality conditions, and where the answer is known."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,26 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
-from mercer.solvers.stump_svm.columns import code_columns
-from mercer.solvers.stump_svm.driver import solve_path, solve_svm
-from mercer.solvers.stump_svm.proximal import balance, measure_violation
+from mercer.solvers.stump_svm import HINGE, ExactRows, code_columns, driver, measure_violation, solve_path
+
+
+class SVM(NamedTuple):
+    """The solution of (P2)."""
+
+    coef: np.ndarray
+    value: np.ndarray
+    intercept: float
+    n_iter: int
+    residual: float
+
+
+def as_svm(solution):
+    return SVM(*solution.function, solution.bias, solution.n_iter, solution.residual)
+
+
+def solve_svm(columns, y, C, **options):
+    rows = ExactRows.of(columns, y, C).with_penalty(HINGE, 1.0)
+    return as_svm(driver.solve(rows, **options))
 
 
 def objective(K, y, coef):
@@ -133,7 +152,8 @@ def test_a_path_ends_where_each_c_alone_does():
     y = y.astype(float)
     weight = np.linspace(0.5, 2.0, 200)
     Cs = 2.0 ** np.arange(-17, 6, 2)
-    for C, solution in zip(Cs, solve_path(code_columns(X), y, weight, Cs, tol=1e-5), strict=True):
+    rows = ExactRows.of(code_columns(X), y, weight)
+    for C, solution in zip(Cs, map(as_svm, solve_path(rows, Cs, tol=1e-5)), strict=True):
         alone = solve_svm(code_columns(X), y, C * weight, tol=1e-5)
         assert_feasible(solution.coef, y, C * weight)
         assert_allclose(objective(K, y, solution.coef), objective(K, y, alone.coef), rtol=1e-6)
@@ -162,18 +182,3 @@ def test_progress_is_told_and_can_stop():
     )
     assert steps == [1, 2, 3]
     assert solution.n_iter == 3
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.booleans())
-@settings(max_examples=300, deadline=None)
-def test_the_intercept_balances_the_responses(seed, n, ties):
-    rng = np.random.default_rng(seed)
-    upper, lower = rng.uniform(0, 1, n), -rng.uniform(0, 1, n)
-    t, sigma = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-3, 4, n)
-    if ties:  # many rows at a bound, whose breakpoints coincide
-        t, sigma = np.round(t), np.full(n, 10.0 ** rng.integers(0, 4))
-        lower, upper = np.round(lower), np.round(upper)
-    start = rng.normal()
-    b = balance(t, lower, upper, sigma, start)
-    if lower.sum() < 0 < upper.sum():
-        assert abs(np.clip(t - sigma * b, lower, upper).sum()) <= 1e-9 * (np.abs(lower).sum() + upper.sum())

@@ -6,9 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from mercer.datasets import threenorm
-from mercer.solvers.stump_svm import newton
-from mercer.solvers.stump_svm.columns import code_columns
-from mercer.solvers.stump_svm.driver import solve_svm
+from mercer.solvers.stump_svm import HINGE, ExactRows, code_columns, solve
 from mercer.solvers.stump_svm.newton import conjugate_gradients
 from mercer.solvers.stump_svm.preconditioner import (
     choose_bins,
@@ -16,11 +14,12 @@ from mercer.solvers.stump_svm.preconditioner import (
     factor_coarse_problem,
     prepare_coarse_problem,
 )
-from mercer.solvers.stump_svm.proximal import Point, Problem, Proximal, respond
+from mercer.solvers.stump_svm.products import make_operator
 
 
 def part_of(X, rows):
-    return code_columns(X).restrict(rows)
+    columns = code_columns(X)
+    return make_operator(np.ascontiguousarray(columns.code[:, rows]), columns.value)
 
 
 def solve_bordered(K, ridge, r):
@@ -106,29 +105,13 @@ def _centred(K):
     return K - K.mean(axis=1)[:, None]
 
 
-def test_a_system_that_is_eliminated_gives_the_step_of_conjugate_gradients(monkeypatch):
-    """Also its intercept, though products with K are off by a constant."""
-    X, y = threenorm(60, random_state=0)
-    columns, y = code_columns(X / 8.0), y.astype(float)
-    problem = Problem(columns, y, np.minimum(y, 0) * 9.0, np.maximum(y, 0) * 9.0, 1.0)
-    term = Proximal(np.zeros(60), np.full(60, 2.0))
-    point = Point(np.zeros(60), np.zeros(60), 0.0)
-    _, response = respond(problem, term, point.value, 0.0)
-    monkeypatch.setattr(newton, "CG_TOL", 1e-9)
-    expected = newton._newton_direction(problem, term, point, response, 1e-13)
-    solve = newton.conjugate_gradients
-    monkeypatch.setattr(newton, "conjugate_gradients", lambda *arguments: (*solve(*arguments)[:2], False))
-    direct = newton._newton_direction(problem, term, point, response, 1e-13)
-    assert_allclose(direct.coef, expected.coef, atol=1e-8)
-    assert_allclose(direct.bias, expected.bias, atol=1e-8)
-
-
 def test_a_large_c_whose_systems_are_coarsened_ends_at_the_minimum():
     X, y = threenorm(2500, random_state=5)
     X, y = X[:, :6] / 8.0, y.astype(float)
-    solution = solve_svm(code_columns(X), y, np.full(2500, 50.0), tol=1e-3)
-    gradient = y + cdist(X, X, "cityblock") @ solution.coef
+    rows = ExactRows.of(code_columns(X), y, np.ones(2500)).with_penalty(HINGE, 50.0)
+    coef = solve(rows, tol=1e-3).function.coef
+    gradient = y + cdist(X, X, "cityblock") @ coef
     lower, upper = np.minimum(y, 0) * 50, np.maximum(y, 0) * 50
-    rise, fall = gradient[solution.coef < upper], gradient[solution.coef > lower]
+    rise, fall = gradient[coef < upper], gradient[coef > lower]
     assert rise.max() - fall.min() <= 1e-3
-    assert abs(solution.coef.sum()) <= 1e-9 * np.abs(solution.coef).sum()
+    assert abs(coef.sum()) <= 1e-9 * np.abs(coef).sum()

@@ -1,26 +1,32 @@
-"""The SVM over all decision stumps, without a Gram matrix [LL05]: what other rooms call."""
+"""Machines of the stump kernel for any convex loss, without a Gram matrix [LL05]: what other rooms call."""
 
-from mercer.solvers.stump_svm.columns import (
-    bin_columns,
-    choose_knots,
-    code_columns,
-    select_rows,
-)
-from mercer.solvers.stump_svm.driver import SVMSolution, solve_path, solve_svm
+from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns, select_rows
+from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
+from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
+from mercer.solvers.stump_svm.newton import add_up_by_code
 from mercer.solvers.stump_svm.products import CodedColumns
-from mercer.solvers.stump_svm.proximal import measure_violation
-from mercer.solvers.stump_svm.smo import Distances, descend
+from mercer.solvers.stump_svm.rows import ExactRows, Point, RowFunction, measure_violation
+from mercer.solvers.stump_svm.tables import TableRows, integrate
 
 __all__ = [
+    "HINGE",
     "CodedColumns",
-    "Distances",
-    "SVMSolution",
+    "CorneredLoss",
+    "ExactRows",
+    "LogLoss",
+    "Point",
+    "Poisson",
+    "RowFunction",
+    "Solution",
+    "SquaredError",
+    "TableRows",
+    "add_up_by_code",
     "bin_columns",
     "choose_knots",
     "code_columns",
-    "descend",
+    "integrate",
     "measure_violation",
     "select_rows",
+    "solve",
     "solve_path",
-    "solve_svm",
 ]

@@ -1,37 +1,25 @@
-r"""The dual of the soft-margin SVM by proximal points and Newton steps [LL05, (P2)].
+r"""The stump kernel's machines, for any convex loss, as Newton steps for a table [LL05, (P1) and (P2)].
 
-With :math:`c_i = y_i \lambda_i` the problem (P2) is
+A function in the span of the stump kernel is additive, and with its features' values in a table it is one:
 
-.. math:: \min_c \tfrac12 c^\top K c - y^\top c
-          \quad\text{s.t.}\quad l \le c \le u,\; \textstyle\sum_i c_i = 0,
+.. math:: \min_{g, b} \tfrac14 \sum_d \sum_k \frac{(g_{d,k+1} - g_{d,k})^2}{u_{d,k+1} - u_{d,k}}
+          + \sum_i \ell_i(f_i), \qquad f_i = \sum_d g_d[\mathrm{code}_{id}] + b.
 
-where the box is [0, C_i] for a row of class +1 and [−C_i, 0] for one of class −1. Coordinate steps (SMO) need
-more and more of them as C grows: they go first where the rows are few (`stump_svm.smo`). Otherwise each
-*proximal step* moves a centre to the minimiser of the objective plus a quadratic term around the centre
-(`stump_svm.proximal`): a smooth problem that a few Newton steps solve, each by conjugate gradients on
-the rows near the margin (`stump_svm.newton`). All that they ask of K is K v and the restriction to some rows
-(`stump_svm.products`), so a step costs two products with K and, for each conjugate gradient, one with K_JJ.
+With the hinge this is the primal (P1) of the SVM. A pass over the rows looks up f, and adds up the rows'
+coefficients c_i = −ℓ'_i(f_i) at each value: *their* table, of slope 2 Σ_{rows above} c, is the minimiser if
+it is g. A Newton step (`stump_svm.newton`) takes the curvature of the rows near a corner into account, or of a
+sample of these. Losses with corners are rounded (`stump_svm.losses`), around centres that
+follow the solution where the rows can keep them, and less and less where not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._typing import Array
 from mercer.limits import one_thread
-from mercer.solvers.stump_svm.newton import newton_step, polish
-from mercer.solvers.stump_svm.proximal import (
-    Point,
-    Problem,
-    Proximal,
-    make_feasible,
-    measure_gap,
-    measure_violation,
-    respond,
-)
-from mercer.solvers.stump_svm.smo import Distances, descend, guess_start, prepare_distances
+from mercer.solvers.stump_svm.losses import HINGE
+from mercer.solvers.stump_svm.rows import Look, Point, Rounding
 
 Progress = Callable[[int], Any]
 
@@ -40,8 +28,8 @@ class Settings(NamedTuple):
     """What steers the solver, and what goes wrong without it."""
 
     width: float = 0.3
-    """The rows of the first centre respond within this distance of the margin: σ_i = C_i / width. Wider, and
-    more centres are needed; narrower, and a centre needs more Newton steps."""
+    """A corner is rounded over this distance at first. Wider, and more centres are needed; narrower, and a
+    centre needs more Newton steps."""
     typical: float = 10.0
     """σ_i is at most this multiple of what moves f by one on a row alone: a row of huge C would be stiff."""
     near: float = 30.0
@@ -51,258 +39,231 @@ class Settings(NamedTuple):
     """σ grows by this factor after a centre that took at most this number of Newton steps: later centres are
     nearer to the solution, and can be stiffer."""
     center_tol: float = 0.3
-    """A centre may move when its problem is solved to this share of the move; exact solutions are wasted."""
-    gap_tol: float = 0.01
-    """A relative duality gap, or else a residual, of this share of tol is asked for as well: for small C a
-    small residual alone says little."""
-    least_spread: float = 1e-6
-    """Where all of f is within less than one, tol is a share of that, but of at least this much."""
+    """A centre moves when what its problem lacks is this share of what its rounding costs."""
+    gap_tol: float = 0.1
+    """The relative duality gap at the end, as a share of tol: at tol itself, one row in a hundred that is
+    near the boundary would still change sides."""
+    far: float = 100.0
+    """Before the gap is within this factor of what is wanted, LIBSVM's residual is not looked at."""
+    least_residual: float = 0.01
+    """A residual of this share of tol is enough, whatever the gap."""
+    least_tol: float = 1e-7
+    """Where all of f is within less than one, tol is a share of that, but not below this."""
+    least_gap: float = 1e-10
+    """No smaller share of the objective is asked for."""
+    least_penalty: float = 1e-4
+    """A penalty below this share of the objective counts as this: a function of zero has no digits."""
     floor: float = 1e-3
     """Changes of f below this share of tol do not count: they would be rounding errors."""
-    tighter: float = 0.3
-    """Where a residual of SMO did not make the duality gap small, this share of it is the next aim."""
-    polish_rows: int = 200
-    """The last step is an exact one, if at most this number of rows are free: more would cost too much."""
-    smo_steps: int = 8000
-    """About this many steps of SMO go first where the rows are few."""
     one_thread_from: int = 300
     """Rows from which on sums and coarse systems keep to one thread: more would wait, and burn their time."""
-    rounding: float = 1e-9
-    """A bound that the other class could not balance is lowered to what it can, and by this share more: right
-    at it, rounding stops a row there before the others are at theirs."""
 
 
 SETTINGS = Settings()
+TINY = 1e-300
+DIGITS = 1e-13  # what is left of an objective below this share is rounding errors
+MOST_TRIALS = 60  # of a line search
+FAR = 1e3  # the intercept moves at most so far at once
 
 
-class SVMSolution(NamedTuple):
-    """The minimiser of (P2) and its decision values f = K c + intercept on the rows."""
+class Solution(NamedTuple):
+    """A minimiser."""
 
-    coef: Array
-    value: Array  # K c, up to one constant
-    intercept: float
+    function: Any  # as the engine represents it
+    bias: float
+    coefs: Sequence[Any]  # c_i of the rows, part by part; none if the rows keep none
+    objective: float  # of the dual problem: its minimum
+    residual: float  # at most `tol` if it converged
     n_iter: int
-    residual: float  # the largest violation of the optimality conditions, as LIBSVM measures it
 
 
-def solve_svm(
-    operator: Any,
-    y: Array,
-    C: Array,
+def solve(
+    rows: Any,
+    loss: Any = HINGE,
     *,
-    start: Array | None = None,
+    start: Point | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     progress: Progress | None = None,
-) -> SVMSolution:
-    """Solve (P2) for labels y in {−1, +1} and one bound C_i > 0 per row.
+) -> Solution:
+    """Minimise the penalty plus the losses.
 
-    `residual` is at most `tol` if it converged, at most zero at a minimiser and nowhere else. `start` is a
-    point of the box, or any vector whose decision function K start is near the solution's. `progress` is
-    called after each step with its number; if it returns true, that was the last step. A step is a Newton
-    step or, for few rows, as many steps of SMO as there are rows.
+    The duality gap at the end is a tenth of `tol` as a share of the objective and of the penalty: twice the
+    gap bounds the squared distance to the minimiser. Of an exact problem, LIBSVM's residual is at most `tol`
+    as well. `progress` is called after each Newton step with its number; if it returns true, that was the
+    last one.
     """
-    with one_thread(len(y) > SETTINGS.one_thread_from):
-        return _solve(operator, y, C, prepare_distances(operator, len(y)), start, tol, max_iter, progress)
+    with one_thread(rows.n_rows > SETTINGS.one_thread_from):
+        search = Search(rows, loss, tol, start)
+        n_iter, stop = 0, False
+        while n_iter < max_iter and not stop and search.advance():
+            n_iter += 1
+            stop = progress is not None and bool(progress(n_iter))
+        return search.solution(n_iter)
 
 
 def solve_path(
-    operator: Any,
-    y: Array,
-    weight: Array,
-    Cs: Sequence[float],
-    *,
-    start: Array | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    progress: Progress | None = None,
-) -> Iterator[SVMSolution]:
-    """Solve (P2) with C_i = C × weight_i for each C in ascending order, each from the solution before it.
+    rows: Any, Cs: Sequence[float], loss: Any = HINGE, *, start: Point | None = None, **options: Any
+) -> Iterator[Solution]:
+    """Solve with penalties C × weight_i for each C in ascending order, each from the solution before it.
 
     While most rows are at their bounds, the solution grows in proportion to C; once few are, it stays. Hence
-    the start: the last solution, stretched as far as that lowers the objective and the new box allows.
+    the start: the last solution, stretched as far as that lowers the objective and the new bounds allow.
     """
-    distances = prepare_distances(operator, len(y))
     solution, previous = None, 0.0
     for C in Cs:
+        centers = None
         if solution is not None:
-            start = solution.coef * min(max(_best_stretch(solution, y), 1.0), C / previous)
-            if solution.n_iter > _most_sweeps(len(y)):  # SMO was too slow, and is slower the larger C
-                distances = None
-        with one_thread(len(y) > SETTINGS.one_thread_from):
-            solution = _solve(operator, y, C * weight, distances, start, tol, max_iter, progress)
-        previous = C
+            stretch = min(max(_best_stretch(rows, solution), 1.0), C / previous)
+            start = Point(rows.zero(), solution.bias).moved(Point(solution.function, 0.0), stretch)
+            centers = [stretch * coef for coef in solution.coefs]
+        rows = rows.with_penalty(loss, C, centers)
+        solution, previous = solve(rows, loss, start=start, **options), C
         yield solution
 
 
-def _solve(
-    operator: Any,
-    y: Array,
-    C: Array,
-    distances: Distances | None,
-    start: Array | None,
-    tol: float,
-    max_iter: int,
-    progress: Progress | None,
-) -> SVMSolution:
-    problem, sigma = _state(operator, y, C)
-    coef = np.zeros(len(y)) if start is None else np.array(start)
-    value = np.zeros(len(y)) if start is None else operator.product(coef)
-    outside = start is not None and bool(np.any((coef < problem.lower) | (coef > problem.upper)))
-    n_iter, over = 0, False
-    if distances is not None and not outside:
-        if start is None:
-            guess_start(problem, coef, value)
-        descent: Descent | ProximalPoints = Descent(problem, distances, coef, value, tol)
-        n_iter, over = _repeat(descent, 0, min(_most_sweeps(len(y)), max_iter), progress)
-        coef, value = descent.point.coef, descent.point.value
-    point = Point(coef, value, 0.0)
-    if not over:
-        steps = ProximalPoints(problem, sigma, coef.copy(), point, tol)
-        if outside:
-            steps.start_near()
-        n_iter, _ = _repeat(steps, n_iter, max_iter, progress)
-        point = make_feasible(problem, steps.point)
-        point = polish(problem, point, SETTINGS.polish_rows)
-    # K c afresh, for sums of many steps collect rounding errors
-    coef, value = point.coef, operator.product(point.coef)
-    residual, intercept = measure_violation(coef, value, y, np.minimum(y, 0.0) * C, np.maximum(y, 0.0) * C)
-    return SVMSolution(coef, value, intercept, n_iter, residual)
+def _best_stretch(rows: Any, solution: Solution) -> float:
+    """Return the multiple of c at which the dual objective is least, were there no bounds."""
+    square = rows.inner(solution.function, solution.function)
+    return (0.5 * square - solution.objective) / square if square > 0.0 else np.inf
 
 
-def _repeat(
-    steps: "Descent | ProximalPoints", n_iter: int, max_iter: int, progress: Progress | None
-) -> tuple[int, bool]:
-    """Advance until it is solved or `progress` says stop (then it is over), or to the last step."""
-    while n_iter < max_iter:
-        made = steps.advance(max_iter - n_iter if progress is None else 1)
-        n_iter += made
-        stop = made > 0 and progress is not None and progress(n_iter)
-        if steps.solved or stop:
-            return n_iter, True
-    return n_iter, False
-
-
-def _state(operator: Any, y: Array, C: Array) -> tuple[Problem, Array]:
-    """Return the problem, and the first σ."""
-    positive, negative = float(C[y > 0].sum()), float(C[y < 0].sum())
-    diagonal = _mean_diagonal(operator, len(y))
-    # no coefficient can exceed what the other class can balance: a bound above that only spoils the scale
-    reach = np.minimum(C, (1.0 + SETTINGS.rounding) * np.where(y > 0, negative, positive))
-    sigma = np.minimum(reach / SETTINGS.width, SETTINGS.typical / diagonal if diagonal > 0 else np.inf)
-    return Problem(operator, y, np.minimum(y, 0.0) * reach, np.maximum(y, 0.0) * reach, diagonal), sigma
-
-
-def _mean_diagonal(operator: Any, n: int) -> float:
-    """Estimate the mean diagonal of the centred K: E vᵀKv = trace for random signs v.
-
-    The multiples of the golden ratio are as good as random here, and always the same.
-    """
-    v = np.where(np.arange(n) * 0.6180339887498949 % 1.0 < 0.5, 1.0, -1.0)
-    v -= v.mean()
-    return max(float(v @ operator.product(v)) / n, 0.0)
-
-
-def _most_sweeps(n_rows: int) -> int:
-    return 1 + SETTINGS.smo_steps // n_rows
-
-
-def _best_stretch(solution: SVMSolution, y: Array) -> float:
-    """Return the multiple of c at which the objective is least, were there no box."""
-    curvature = solution.coef @ solution.value
-    return float(y @ solution.coef / curvature) if curvature > 0 else np.inf
-
-
-def is_solved(problem: Problem, point: Point, tol: float) -> tuple[bool, float]:
-    """Return whether the optimality conditions and the duality gap are as small as wanted, and the former."""
-    residual, intercept = measure_violation(point.coef, point.value, problem.y, problem.lower, problem.upper)
-    if residual > tol:
-        return False, residual
-    gap, dual = measure_gap(problem, point.coef, point.value + intercept)
-    return gap <= SETTINGS.gap_tol * tol * dual or residual <= SETTINGS.gap_tol * tol, residual
-
-
-def _scale_to_spread(tol: float, value: Array) -> float:
-    """Shrink tol where all of f is within less than one, as for small C: errors count as a share of that."""
-    return tol * min(1.0, max(float(np.ptp(value)), SETTINGS.least_spread))
-
-
-class Descent:
-    """Sweeps of SMO, for few rows. A sweep is n steps."""
-
-    def __init__(self, problem: Problem, distances: Distances, coef: Array, value: Array, tol: float) -> None:
-        self.problem, self.distances, self.tol, self.target = problem, distances, tol, tol
-        self.point = make_feasible(problem, Point(coef, value, 0.0))
-        self.solved = False
-
-    def advance(self, max_sweeps: int) -> int:
-        """Make sweeps until it is solved; return their number."""
-        problem, n, n_steps = self.problem, len(self.point.coef), 0
-        while n_steps < n * max_sweeps and not self.solved:
-            coef, g = self.point.coef.copy(), problem.y - self.point.value
-            most = n * max_sweeps - n_steps
-            made = descend(self.distances, problem.lower, problem.upper, coef, g, self.target, most)
-            n_steps += max(made, 1)  # so that it ends even with numbers that are none
-            self.point = Point(coef, problem.y - g, 0.0)
-            wanted = _scale_to_spread(self.tol, self.point.value)
-            residual, _ = measure_violation(coef, self.point.value, problem.y, problem.lower, problem.upper)
-            if residual <= wanted:
-                self.point = polish(problem, self.point, SETTINGS.polish_rows)
-                self.solved, residual = is_solved(problem, self.point, wanted)
-            self.target = min(wanted, SETTINGS.tighter * residual)
-        return max(1, -(-n_steps // n))
-
-
-@dataclass
-class ProximalPoints:
+class Search:
     """Newton steps between centres."""
 
-    problem: Problem
-    sigma: Array
-    center: Array
-    point: Point
-    tol: float
-    stiffness: float = 1.0  # how many times σ has grown
-    n_steps: int = 0  # Newton steps since the centre moved
-    solved: bool = False
+    def __init__(self, rows: Any, loss: Any, tol: float, start: Point | None) -> None:
+        self.rows, self.loss, self.tol = rows, loss, tol
+        typical = SETTINGS.typical / rows.diagonal if rows.diagonal > 0 else np.inf
+        near = start is not None and not rows.has_centers
+        self.term = Rounding(SETTINGS.near if near else 1.0, SETTINGS.width, typical)
+        self.point = Point(rows.zero(), 0.0) if start is None else start
+        self.every = 1  # the share of the curved rows that a Newton step uses
+        self.n_steps = 0  # since the centre moved
+        # LIBSVM's conditions of optimality are those of a loss with one corner
+        self.settles = rows.is_exact and not loss.smooth and loss.epsilon == 0.0
+        self._look_around()
 
-    def start_near(self) -> None:
-        """Put the centre where the decision values call for."""
-        self.stiffness = SETTINGS.near
-        term = Proximal(np.zeros(len(self.center)), self.stiffness * self.sigma)
-        _, self.center = respond(self.problem, term, self.point.value, 0.0)
-
-    def advance(self, _: int) -> int:
-        """Move the centre if its problem is solved, then make one Newton step; return 0 if it is solved."""
-        problem, point = self.problem, self.point
-        tol = _scale_to_spread(self.tol, point.value)
-        term = Proximal(self.center, self.stiffness * self.sigma)
-        bias, response = respond(problem, term, point.value, point.bias)
-        error = np.max(np.abs(response - point.coef) / term.sigma)
-        move = np.max(np.abs(point.coef - self.center) / term.sigma)
-        in_box = np.all((problem.lower <= point.coef) & (point.coef <= problem.upper))
-        if error <= SETTINGS.center_tol * move or in_box:
-            inside = make_feasible(problem, point)
-            self.solved = is_solved(problem, inside, tol)[0]
-            if self.solved:
-                self.point = inside
-                return 0
-            if self.n_steps > 0 and self._is_centered(inside, term):
-                self.center, point = inside.coef, inside
-                if self.n_steps <= SETTINGS.few_steps:
-                    self.stiffness *= SETTINGS.growth
-                self.n_steps = 0
-                term = Proximal(self.center, self.stiffness * self.sigma)
-                bias, response = respond(problem, term, point.value, bias)
-        floor = SETTINGS.floor * tol * 0.5**self.n_steps  # a centre slow to settle may need more digits
-        self.point = newton_step(problem, term, Point(point.coef, point.value, bias), response, floor)
+    def advance(self) -> bool:
+        """Move the centre if its problem is solved, then make one Newton step; return false if all is."""
+        primal, gap, lack = self._objectives()
+        if self._is_solved(primal, gap):
+            return False
+        rounding = max(SETTINGS.center_tol * min(gap - lack, self.here.proximal), DIGITS * abs(primal))
+        if not self.loss.smooth and self.n_steps > 0 and lack <= rounding:
+            self._move_center()
+        # a centre slow to settle may need more digits
+        floor = SETTINGS.floor * self.tol * 0.5**self.n_steps
+        step = self.rows.newton_step(self.point, self.here, floor)
+        self.point = self.point.moved(step, self._line_search(step))
+        self._look_around()
         self.n_steps += 1
-        return 1
+        return True
 
-    def _is_centered(self, inside: Point, term: Proximal) -> bool:
-        """Return whether the proximal problem is solved to a share of the centre's move."""
-        problem, pull = self.problem, (inside.coef - term.center) / term.sigma
-        residual, _ = measure_violation(
-            inside.coef, inside.value + pull, problem.y, problem.lower, problem.upper
+    def solution(self, n_iter: int) -> Solution:
+        """Return where the search is."""
+        primal, gap, _ = self._objectives()
+        if self.settles:
+            function, bias, residual = self.rows.settle(self.point, self.loss, self.term)
+            objective = 0.5 * self.rows.inner(function, function) - float(self.rows.target.y @ function.coef)
+            return Solution(function, bias, [function.coef], objective, residual, n_iter)
+        residual = gap / (SETTINGS.gap_tol * self._scale(primal))
+        coefs = self.rows.coefs(self.point, self.loss, self.term)
+        return Solution(self.point.function, self.point.bias, coefs, gap - primal, residual, n_iter)
+
+    def _is_solved(self, primal: float, gap: float) -> bool:
+        wanted = max(SETTINGS.gap_tol * self.tol * self._scale(primal), SETTINGS.least_gap * abs(primal))
+        if not self.settles or gap > SETTINGS.far * wanted:
+            return gap <= wanted
+        function, _, residual = self.rows.settle(self.point, self.loss, self.term)
+        # where all of f is within less than one, as for small C, errors count as a share of that
+        tol = min(self.tol, max(self.tol * float(np.ptp(function.value)), SETTINGS.least_tol))
+        return bool(residual <= tol and (gap <= wanted or residual <= SETTINGS.least_residual * tol))
+
+    def _scale(self, primal: float) -> float:
+        """Return the size of the objective, or of the penalty: twice the gap bounds its error."""
+        penalty = self.rows.inner(self.point.function, self.point.function)
+        return max(min(abs(primal), penalty), SETTINGS.least_penalty * abs(primal), TINY)
+
+    def _objectives(self) -> tuple[float, float, float]:
+        """Return the primal objective, the duality gap, and the gap of the rounded problem.
+
+        Where the coefficients do not sum to zero, the dual problem is that of a b at most one larger.
+        """
+        here, inner, function = self.here, self.rows.inner, self.point.function
+        square, across, away = (
+            inner(function, function),
+            inner(here.away, function),
+            inner(here.away, here.away),
         )
-        return bool(residual <= SETTINGS.center_tol * np.abs(pull).max())
+        outside = (abs(self.point.bias) + 1.0) * abs(here.mass)
+        primal, dual = 0.5 * square + here.loss, here.dual - 0.5 * square - across - 0.5 * away - outside
+        return primal, primal - dual, 0.5 * away + outside - self.point.bias * here.mass
+
+    def _look(self, point: Point) -> Look:
+        seen: Look = self.rows.look(point, self.loss, self.term, self.every)
+        self.every = max(1, seen.n_curved // self.rows.most_curved)
+        return seen
+
+    def _move_center(self) -> None:
+        """Put the centre where the rows are; without centres, round less."""
+        if self.rows.keeps_centers:
+            self.rows = self.rows.recenter(self.point, self.loss, self.term)
+        if self.n_steps <= SETTINGS.few_steps or not self.rows.keeps_centers:
+            self.term = self.term._replace(stiffness=self.term.stiffness * SETTINGS.growth)
+        self.n_steps = 0
+        self._look_around()
+
+    def _line_search(self, step: Point) -> float:
+        """Return about the share of a step where the objective is least, mostly 1.
+
+        Its derivative never decreases along the step: regula falsi goes on until a tenth of it is left.
+        """
+        start, growth = (self.rows.inner(step.function, p.function) for p in (self.point, step))
+        first = -self.rows.inner(self.here.away, step.function) - self.here.mass * step.bias
+        if first >= 0.0:  # all rounding
+            return 1.0
+
+        def slopes_at(*shares: float) -> Any:
+            of_rows = self.rows.slopes(self.point, step, self.loss, self.term, np.array(shares))
+            return start + np.array(shares) * growth - of_rows
+
+        middle, last = slopes_at(0.5, 1.0)
+        if last <= 0.1 * abs(first):
+            return 1.0
+        left, right = (0.0, first), (1.0, last)
+        share, slope = 0.5, middle
+        for _ in range(MOST_TRIALS):
+            if abs(slope) <= 0.1 * abs(first):
+                break
+            if slope > 0.0:  # an end that stays counts for less and less
+                left, right = (left[0], 0.5 * left[1]), (share, slope)
+            else:
+                left, right = (share, slope), (right[0], 0.5 * right[1])
+            part = min(max(-left[1] / (right[1] - left[1]), 0.01), 0.99)
+            share = left[0] + (right[0] - left[0]) * part
+            (slope,) = slopes_at(share)
+        return share
+
+    def _look_around(self) -> None:
+        """Look at the rows; first move the intercept to where their coefficients sum to zero, if needed.
+
+        Newton steps do so while rows near a corner can; where an interval of intercepts will do, its middle.
+        """
+        self.point = self.rows.balance(self.point, self.loss, self.term)
+        self.here = self._look(self.point)
+        if self.here.n_curved > 0:
+            return
+        unit, low, high = Point(self.rows.zero(), 1.0), -FAR, FAR
+        while high - low > 1e-15 * (abs(self.point.bias + low) + 1.0):
+            shift = np.sinh(np.linspace(np.arcsinh(low), np.arcsinh(high), 17))  # finer near zero
+            mass = self.rows.slopes(self.point, unit, self.loss, self.term, shift)
+            flat = np.abs(mass) <= 1e-12 * np.abs(mass).max()
+            if np.any(flat):
+                low = high = float(shift[flat].mean())
+                break
+            k = max(1, int(np.argmax(mass < 0.0)))
+            low, high = float(shift[k - 1]), float(shift[k])
+            if mass[k - 1] - mass[k] <= 0.5 * (mass[0] - mass[-1]):  # rows near a corner are between them
+                break
+        self.point = self.point._replace(bias=self.point.bias + 0.5 * (low + high))
+        self.here = self._look(self.point)

@@ -1,10 +1,10 @@
 r"""The Gram matrix of the stump kernel as an operator: K v without K.
 
-For one feature with values :math:`x_1, \dots, x_n` the function :math:`g(t) = -\sum_j v_j |t - x_j|` is
-piecewise linear, and its slope between two neighbouring values is two prefix sums:
-:math:`g'(t) = \sum_{x_j > t} v_j - \sum_{x_j < t} v_j`. One pass over the ascending values integrates it, so
-that K v costs O(n D), with no logarithm and no n × n matrix. Each g starts at zero at its smallest value: K v
-comes out up to one constant for all rows, which the intercept of the SVM takes up [LL05, Theorem 2].
+With x measured from the smallest value of its feature, K is :math:`2 \sum_d \min(x_{id}, x_{jd})`. Among
+vectors of sum zero this is the stump kernel's :math:`-\|x_i - x_j\|_1` up to one constant for all rows, which
+the intercept takes up [LL05, Theorem 2]. For one feature :math:`g(t) = 2 \sum_j v_j \min(t, x_j)` is
+piecewise linear, of slope :math:`g'(t) = 2 \sum_{x_j > t} v_j`. One pass over the ascending values integrates
+it, so that K v costs O(n D), with no logarithm and no n × n matrix.
 
 - `CodedColumns` hold every row's place among the distinct values (or the bins) of each feature.
 - `SortedColumns` hold the rows in ascending order, which is faster where the values outnumber the rows.
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from mercer._typing import Array, Index
 from mercer.compiled import njit
@@ -31,40 +30,22 @@ class CodedColumns(NamedTuple):
     value: Array  # (D, most values of a feature), the last one repeated
 
     def product(self, v: Array) -> Array:
-        """Return K v, up to one constant."""
+        """Return K v."""
         return self._multiply(v, self.code)
 
     def product_at(self, v: Array, rows: Index) -> Array:
         """Return K v at some rows."""
         return self._multiply(v, np.take(self.code, rows, axis=1))
 
-    def restrict(self, rows: Index) -> "CodedColumns | SortedColumns":
-        """Return K of some rows: codes where the rows outnumber the values, for they need no sorting."""
-        code, n_values = np.take(self.code, rows, axis=1), self.value.shape[1]
-        if code.itemsize == 1 and 2 * n_values <= len(rows):
-            return CodedColumns(code, self.value)
-        order, gap = np.empty(code.shape, np.int32), np.empty(code.shape)
-        if n_values <= 16 * len(rows):
-            sort_by_counting(code, n_values, order)
-        else:
-            order[:] = np.argsort(code, axis=1)
-        find_gaps(code, self.value, order, gap)
-        return SortedColumns(order, gap)
-
-    def gram(self, rows: Index) -> Array:
-        """Return K among a few rows."""
-        X = np.take_along_axis(self.value, np.take(self.code, rows, axis=1).astype(np.intp), axis=1).T
-        return -cdist(X, X, "cityblock")
-
     def _multiply(self, v: Array, code_out: NDArray[Any]) -> Array:
-        code_in = self.code
-        if 2 * np.count_nonzero(v) < len(v):
-            rows = np.flatnonzero(v)
+        code_in, nonzero = self.code, v != 0.0
+        if 2 * np.count_nonzero(nonzero) < len(v):
+            rows = np.flatnonzero(nonzero)
             code_in, v = np.take(code_in, rows, axis=1), v[rows]
         n_values = self.value.shape[1]
         tables = np.empty((4 if n_values <= CACHED else 1, n_values))
         out = np.zeros(code_out.shape[1])
-        multiply_coded(code_in, v, self.value, float(v.sum()), code_out, tables, out)
+        multiply_coded(code_in, v, self.value, 2.0 * float(v.sum()), code_out, tables, out)
         return out
 
 
@@ -75,11 +56,25 @@ class SortedColumns(NamedTuple):
     gap: Array  # (D, m), the last of each feature is 0
 
     def product(self, v: Array) -> Array:
-        """Return K v, up to one constant."""
+        """Return K v."""
         pair = np.zeros((len(v), 2))  # input and output side by side: one cache line a cell, not two
         pair[:, 0] = v
-        multiply_sorted(self.order, self.gap, float(v.sum()), pair)
+        multiply_sorted(self.order, self.gap, 2.0 * float(v.sum()), pair)
         return np.ascontiguousarray(pair[:, 1])
+
+
+def make_operator(code: NDArray[Any], value: Array) -> CodedColumns | SortedColumns:
+    """Return K of some rows: codes where the rows outnumber the values, for they need no sorting."""
+    n_values, m = value.shape[1], code.shape[1]
+    if code.itemsize == 1 and 2 * n_values <= m:
+        return CodedColumns(code, value)
+    order, gap = np.empty(code.shape, np.int32), np.empty(code.shape)
+    if n_values <= 16 * m:
+        sort_by_counting(code, n_values, order)
+    else:
+        order[:] = np.argsort(code, axis=1)
+    find_gaps(code, value, order, gap)
+    return SortedColumns(order, gap)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -126,7 +121,7 @@ def multiply_coded(
     code_in: NDArray[Any],
     v: Array,
     value: Array,
-    total: float,
+    first_slope: float,
     code_out: NDArray[Any],
     tables: Array,
     out: Array,
@@ -149,7 +144,7 @@ def multiply_coded(
             g2[c2[i]] += x
             g3[c3[i]] += x
         x0, x1, x2, x3 = value[d], value[d + 1], value[d + 2], value[d + 3]
-        s0, s1, s2, s3 = total, total, total, total  # the slopes
+        s0 = s1 = s2 = s3 = first_slope
         h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0  # the heights
         for k in range(q - 1):
             s0, s1 = s0 - 2.0 * g0[k], s1 - 2.0 * g1[k]
@@ -166,7 +161,7 @@ def multiply_coded(
         g[:] = 0.0
         for i in range(len(v)):
             g[c[i]] += v[i]
-        slope, height = total, 0.0
+        slope, height = first_slope, 0.0
         for k in range(q - 1):
             slope -= 2.0 * g[k]
             g[k] = height
@@ -208,15 +203,15 @@ def find_gaps(code: NDArray[Any], value: Array, order: NDArray[np.int32], gap: A
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def multiply_sorted(order: NDArray[np.int32], gap: Array, total: float, pair: Array) -> None:
+def multiply_sorted(order: NDArray[np.int32], gap: Array, first_slope: float, pair: Array) -> None:
     """Add K v to the second column of `pair`, whose first is v.
 
     Two features at once: the processor works on one while the other's sums are pending.
     """
     D, m = order.shape
     for d in range(0, D - 1, 2):
-        slope, height = total, 0.0
-        slope_2, height_2 = total, 0.0
+        slope, height = first_slope, 0.0
+        slope_2, height_2 = first_slope, 0.0
         for k in range(m):
             i, j = order[d, k], order[d + 1, k]
             pair[i, 1] += height
@@ -226,7 +221,7 @@ def multiply_sorted(order: NDArray[np.int32], gap: Array, total: float, pair: Ar
             slope_2 -= 2.0 * pair[j, 0]
             height_2 += slope_2 * gap[d + 1, k]
     if D % 2 == 1:
-        slope, height = total, 0.0
+        slope, height = first_slope, 0.0
         for k in range(m):
             i = order[D - 1, k]
             pair[i, 1] += height

@@ -5,7 +5,7 @@ r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a 
 
 whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
 is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
-the squared distance: so the SMO of `stump_svm` solves it. Its steps become too many where the kernel is
+the squared distance: so SMO (`superkernel.smo`) solves it. Its steps become too many where the kernel is
 large and nearly of low rank; there an interior-point method on a factor of K takes over.
 """
 
@@ -17,7 +17,7 @@ from mercer._typing import Array
 from mercer.compiled import njit
 from mercer.solvers.cholesky import factor_gram
 from mercer.solvers.linear_svm import solve_linear_svm
-from mercer.solvers.stump_svm import Distances, descend
+from mercer.solvers.superkernel.smo import descend
 
 
 class SVMSettings(NamedTuple):
@@ -106,14 +106,13 @@ def centre(K: Array) -> None:
 
 
 def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) -> DenseSVM:
-    distances = Distances(np.empty((0, len(y))), distance, np.ones(len(y), dtype=np.bool_))
     lower, upper, coef = np.minimum(y, 0.0), np.maximum(y, 0.0), start.copy()
     support = np.flatnonzero(coef)
     g = y + coef[support] @ distance[support]
     rough = min(SETTINGS.residual_per_tol * tol, SETTINGS.roughest)
     residual, left = max(SETTINGS.residual, rough), steps * len(y)
     while True:
-        left -= descend(distances, lower, upper, coef, g, residual, left)
+        left -= descend(distance, lower, upper, coef, g, residual, left)
         found = _judge(y, coef, y - g, is_hard=left <= 0)
         reached = found.primal - found.dual <= tol * found.primal
         if reached or left <= 0 or residual <= SETTINGS.least_residual:

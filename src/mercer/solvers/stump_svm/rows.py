@@ -1,0 +1,250 @@
+r"""What the solver asks of the rows: how they respond to a function, and what these responses add up to.
+
+An *engine* holds the rows of a problem. It knows how to represent a function in the span of the stump kernel,
+and how to pass over the rows; the solver knows neither. Here is the engine of an exact problem in memory,
+where a function is f = K a with one coefficient for each row; `stump_svm.tables` has the other kind.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.compiled import njit
+from mercer.solvers.stump_svm.columns import select_rows
+from mercer.solvers.stump_svm.losses import Response
+from mercer.solvers.stump_svm.newton import solve_system
+from mercer.solvers.stump_svm.products import CodedColumns
+
+GOLDEN = 0.6180339887498949
+TINY = 1e-300
+HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
+SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
+BALANCE_STEPS = 20
+SUM_TOL = 1e-12  # Σc is zero if it is at most this share of Σ|c|
+
+
+def thin(rows: Any, every: int) -> Any:
+    """Return about one in `every` of some row numbers, of NumPy or torch, whatever order the rows are in.
+
+    The multiples of the golden ratio are as good as random here, and always the same.
+    """
+    return rows if every == 1 else rows[rows * GOLDEN % 1.0 < 1.0 / every]
+
+
+class Point(NamedTuple):
+    """A function, as the engine represents it, and the intercept b."""
+
+    function: Any  # a named tuple of arrays, which add up as functions do
+    bias: float
+
+    def moved(self, step: "Point", share: float = 1.0) -> "Point":
+        """Return the point after a share of a step."""
+        parts = (a + share * b for a, b in zip(self.function, step.function, strict=True))
+        return Point(type(self.function)(*parts), self.bias + share * step.bias)
+
+
+class Rounding(NamedTuple):
+    """How far the corners of a loss are rounded: σ_i = stiffness × min(C_i / width, typical)."""
+
+    stiffness: float
+    width: float
+    typical: float
+
+    def sigma(self, xp: Any, C: Any) -> Any:
+        """Return σ of each row."""
+        return self.stiffness * xp.clip(C / self.width, None, self.typical)
+
+
+class Look(NamedTuple):
+    """What a pass over the rows adds up, at a point."""
+
+    away: Any  # from the point's function to that of the rows' coefficients: zero at the minimum
+    mass: float  # Σc
+    loss: float
+    dual: float
+    proximal: float
+    n_curved: int  # rows of positive curvature
+    near: Any  # these rows, or a sample of them, as the engine needs them for a Newton step
+    curvature: Any
+
+
+class RowFunction(NamedTuple):
+    """f = K a."""
+
+    coef: Array
+    value: Array
+
+
+@dataclass(frozen=True)
+class ExactRows:
+    """Rows in memory, with all their values."""
+
+    columns: CodedColumns
+    y: Array
+    weight: Array
+    diagonal: float
+    target: Any = None  # with the penalties
+    center: Array | None = None
+    is_exact = True
+    keeps_centers = True
+    most_curved = sys.maxsize  # rows that a Newton step uses
+
+    @classmethod
+    def of(cls, columns: CodedColumns, y: Array, weight: Array) -> Self:
+        """Prepare the rows: the mean diagonal of the centred K is E vᵀKv / n for random signs v."""
+        v = np.full(len(y), -1.0)
+        v[thin(np.arange(len(y)), 2)] = 1.0
+        v -= v.mean()
+        return cls(columns, y, weight, max(float(v @ columns.product(v)) / len(v), 0.0))
+
+    def with_penalty(self, loss: Any, C: float, centers: Sequence[Array] | None = None) -> Self:
+        """Return the rows with penalties C × weight."""
+        target = loss.target(np, self.y, C * self.weight)
+        return replace(self, target=target, center=None if centers is None else centers[0])
+
+    def sample(self, every: int) -> Self:
+        """Return one row in `every`, each of as many times its weight."""
+        rows = thin(np.arange(self.n_rows), every)
+        return type(self).of(select_rows(self.columns, rows), self.y[rows], every * self.weight[rows])
+
+    def extend(self, solution: Any, every: int) -> Point:
+        """Return at all rows what such a sample has found."""
+        coef = np.zeros(self.n_rows)
+        coef[thin(np.arange(self.n_rows), every)] = solution.function.coef
+        return Point(RowFunction(coef, self.columns.product(coef)), solution.bias)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.y)
+
+    @property
+    def has_centers(self) -> bool:
+        """Return whether the rows have centres."""
+        return self.center is not None
+
+    def zero(self) -> RowFunction:
+        """Return the function that is zero."""
+        return RowFunction(np.zeros(self.n_rows), np.zeros(self.n_rows))
+
+    def inner(self, a: RowFunction, b: RowFunction) -> float:
+        """Return the inner product of two functions."""
+        return float(a.coef @ b.value)
+
+    def respond(self, point: Point, loss: Any, term: Rounding) -> Response:
+        """Return how the rows respond to their decision values."""
+        f = point.function.value + point.bias
+        sigma = None if loss.smooth else term.sigma(np, self.target.C)
+        response: Response = loss.respond(np, f, self.target, self.center, sigma)
+        return response
+
+    def balance(self, point: Point, loss: Any, term: Rounding) -> Point:
+        """Move the intercept to where the coefficients sum to zero, by Newton steps."""
+        if loss.smooth:
+            return point
+        sigma, (_, _, lower, upper) = term.sigma(np, self.target.C), self.target
+        bias, last = point.bias, np.inf
+        for _ in range(BALANCE_STEPS):
+            coef = loss.coef(np, point.function.value + bias, self.target, self.center, sigma)
+            mass = float(coef.sum())
+            slope = float(sigma @ ((coef > lower) & (coef < upper)))
+            if slope == 0.0 or not abs(mass) < last or abs(mass) <= SUM_TOL * float(np.abs(coef).sum()):
+                break
+            bias, last = bias + mass / slope, abs(mass)
+        return point._replace(bias=bias)
+
+    def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
+        """Return the sums at a point. `away` has its value where its coefficients are, and at curved rows."""
+        r = self.respond(point, loss, term)
+        free = r.curvature > 0.0
+        J, step = np.flatnonzero(free), r.coef - point.function.coef
+        free |= step != 0.0
+        value = np.zeros(self.n_rows)
+        value[free] = self.columns.product_at(step, np.flatnonzero(free))
+        sums = (float(r.coef.sum()), *r[2:])
+        return Look(RowFunction(step, value), *sums, len(J), J, r.curvature[J])
+
+    def slopes(self, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
+        """Return Σ_i c_i Δf_i at some shares of a step."""
+        f, df = point.function.value + point.bias, step.function.value + step.bias
+        sigma = None if loss.smooth else term.sigma(np, self.target.C)
+        coefs = (loss.coef(np, f + s * df, self.target, self.center, sigma) for s in shares)
+        return np.array([float(coef @ df) for coef in coefs])
+
+    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+        """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
+        J, step, away = seen.near, seen.away.coef.copy(), seen.away.value[seen.near]
+        first = seen.curvature * (seen.mass / max(seen.curvature.sum(), TINY))
+        if seen.mass != 0.0 and len(J) > 0:
+            spread = np.zeros(self.n_rows)
+            spread[J] = first
+            step -= spread
+            away = away - self.columns.product_at(spread, J)
+        code = np.take(self.columns.code, J, axis=1)
+        x, bias = solve_system(code, self.columns.value, seen.curvature, first, away, self.diagonal, floor)
+        step[J] -= x
+        return Point(RowFunction(step, self.columns.product(step)), bias)
+
+    def recenter(self, point: Point, loss: Any, term: Rounding) -> Self:
+        """Return the rows with their centres at the coefficients of a point."""
+        return replace(self, center=self._inside(point.function.coef))
+
+    def coefs(self, point: Point, loss: Any, term: Rounding) -> list[Array]:
+        """Return the coefficients of the rows."""
+        return [self.respond(point, loss, term).coef]
+
+    def settle(self, point: Point, loss: Any, term: Rounding) -> tuple[RowFunction, float, float]:
+        """Return a function whose coefficients are in their bounds and of sum zero, its b, and the residual.
+
+        The residual is LIBSVM's: the largest violation of the optimality conditions. The better of two: the
+        point's coefficients, which have more digits, and the rows' response, which has more on their bounds.
+        """
+        ends = []
+        for given in (point.function.coef, self.respond(point, loss, term).coef):
+            coef = self._balanced(self._inside(given))
+            value = point.function.value + self.columns.product(coef - point.function.coef)
+            residual, bias = measure_violation(coef, value, self.y, self.target.lower, self.target.upper)
+            ends.append((RowFunction(coef, value), bias, residual))
+        return min(ends, key=lambda end: end[2])
+
+    def _inside(self, coef: Array) -> Array:
+        """Clip to the bounds, and put what is nearly on a bound on it."""
+        _, _, lower, upper = self.target
+        near = SNAP * np.minimum(upper - lower, 1.0 / self.diagonal if self.diagonal > 0.0 else HUGE)
+        coef = np.where(coef <= lower + near, lower, coef)
+        return np.where(coef >= upper - near, upper, coef)
+
+    def _balanced(self, coef: Array) -> Array:
+        """Shift the rows between their bounds so that all coefficients sum to zero."""
+        mass, (_, _, lower, upper) = coef.sum(), self.target
+        if abs(mass) <= SUM_TOL * np.abs(coef).sum():
+            return coef
+        room = np.where((coef > lower) & (coef < upper), upper - lower, 0.0)
+        shifted = coef - room * (mass / max(room.sum(), TINY))
+        if np.any(room) and np.all((shifted >= lower) & (shifted <= upper)):
+            return shifted
+        larger = coef > 0.0 if mass > 0.0 else coef < 0.0  # too few rows are free: others must move
+        return np.where(larger, coef * (1.0 - mass / coef[larger].sum()), coef)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def measure_violation(coef: Array, value: Array, y: Array, lower: Array, upper: Array) -> tuple[float, float]:
+    """Return LIBSVM's residual, and the intercept: the mean of y − K c over free rows or the middle.
+
+    The residual is the largest y_i − (K c)_i over rows that may rise, less the smallest over those that may
+    fall.
+    """
+    rise, fall = -HUGE, HUGE
+    total, free = 0.0, 0
+    for i in range(len(y)):
+        g = y[i] - value[i]
+        may_rise, may_fall = coef[i] < upper[i], coef[i] > lower[i]
+        rise = max(rise, g if may_rise else -HUGE)
+        fall = min(fall, g if may_fall else HUGE)
+        total += g if may_rise & may_fall else 0.0
+        free += 1 if may_rise & may_fall else 0
+    return rise - fall, total / free if free > 0 else 0.5 * (rise + fall)

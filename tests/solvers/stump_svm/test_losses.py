@@ -1,0 +1,103 @@
+"""Each loss, as the solver fits it, against a generic convex solver; derivatives by differences; the gap."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.solvers.stump_svm import (
+    HINGE,
+    CorneredLoss,
+    ExactRows,
+    LogLoss,
+    Poisson,
+    SquaredError,
+    TableRows,
+    code_columns,
+    solve,
+)
+from mercer.solvers.stump_svm.losses import quantile
+from mercer.solvers.stump_svm.rows import Rounding
+
+PINBALL = quantile(0.3)
+INSENSITIVE = CorneredLoss(epsilon=0.2)
+LOSSES = {
+    "hinge": (HINGE, lambda y, f, C: C @ cp.pos(1 - cp.multiply(y, f))),
+    "log-loss": (LogLoss(), lambda y, f, C: C @ cp.logistic(-cp.multiply(y, f))),
+    "squared error": (SquaredError(), lambda y, f, C: 0.5 * C @ cp.square(y - f)),
+    "quantile": (PINBALL, lambda y, f, C: C @ (0.3 * cp.pos(y - f) + 0.7 * cp.pos(f - y))),
+    "absolute error": (CorneredLoss(), lambda y, f, C: C @ cp.abs(y - f)),
+    "ε-insensitive": (INSENSITIVE, lambda y, f, C: C @ cp.pos(cp.abs(y - f) - 0.2)),
+    "Poisson": (Poisson(), lambda y, f, C: C @ (cp.exp(f) - cp.multiply(y, f))),
+}
+
+
+def make_problem(name, rng, n=70):
+    X = np.round(rng.normal(size=(n, 3)), 1)  # ties
+    signal = X[:, 0] + np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
+    if name in ("hinge", "log-loss"):
+        y = np.where(signal > 1.0, 1.0, -1.0)
+    elif name == "Poisson":
+        y = rng.poisson(np.exp(0.5 * signal)).astype(float)
+    else:
+        y = signal
+    return X, y, rng.uniform(0.5, 2.0, size=n)
+
+
+def reference(X, y, C, loss):
+    """Minimise ¼ Σ_d Σ_k (Δg)² / Δu + Σ losses in the function's values."""
+    columns = code_columns(X)
+    f, penalty = cp.Variable(), 0.0
+    total = f * np.ones(len(y))
+    for d in range(X.shape[1]):
+        values = np.unique(X[:, d])
+        g = cp.Variable(len(values))
+        penalty = penalty + 0.25 * cp.sum(cp.multiply(cp.square(cp.diff(g)), 1.0 / np.diff(values)))
+        total = total + g[columns.code[d].astype(int)]
+    problem = cp.Problem(cp.Minimize(penalty + loss(y, total, C)))
+    return problem.solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("engine", [ExactRows, TableRows])
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_minimum_is_that_of_a_generic_solver(name, engine, C, rng):
+    loss, written = LOSSES[name]
+    X, y, weight = make_problem(name, rng)
+    rows = engine.of(code_columns(X), y, weight).with_penalty(loss, C)
+    solution = solve(rows, loss, tol=1e-6)
+    expected = reference(X, y, C * weight, written)
+    value = solution.function.value if engine is ExactRows else rows.parts[0].gather(solution.function.g)
+    primal = 0.5 * rows.inner(solution.function, solution.function)
+    primal += float(written(y, value + solution.bias, C * weight).value)
+    assert_allclose(primal, expected, rtol=1e-6)
+    assert_allclose(-solution.objective, expected, rtol=1e-6)  # the dual, at its own coefficients
+
+
+@pytest.mark.parametrize("name", ["log-loss", "squared error", "Poisson"])
+def test_a_smooth_loss_has_its_two_derivatives(name, rng):
+    loss, h = LOSSES[name][0], 1e-4
+    _, y, C = make_problem(name, rng)
+    f = rng.normal(size=len(y))
+    above, here, below = (loss.terms(np, f + s, y, C)[0] for s in (h, 0.0, -h))
+    _, coef, curvature = loss.terms(np, f, y, C)
+    assert_allclose(coef, -(above - below) / (2 * h), rtol=1e-5, atol=1e-6)
+    assert_allclose(curvature * np.ones(len(y)), (above - 2 * here + below) / h**2, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["hinge", "quantile", "absolute error", "ε-insensitive"])
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_rounded_loss_responds_with_the_best_coefficient_between_its_bounds(name, centred, rng):
+    loss = LOSSES[name][0]
+    _, y, C = make_problem(name, rng)
+    f, target = rng.normal(size=len(y)), loss.target(np, y, C)
+    sigma = Rounding(1.0, 0.7, np.inf).sigma(np, C)
+    center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
+    response = loss.respond(np, f, target, center, sigma)
+    share = np.linspace(0.0, 1.0, 20_001)[:, None]
+    c = target.lower + share * (target.upper - target.lower)
+    kept = c * (y - f) - loss.epsilon * np.abs(c)
+    rounded = kept - 0.5 * (c - (0.0 if center is None else center)) ** 2 / sigma
+    assert_allclose(response.coef, np.take_along_axis(c, rounded.argmax(axis=0)[None], axis=0)[0], atol=1e-3)
+    assert_allclose(response.loss, np.maximum(kept.max(axis=0), 0.0).sum(), rtol=1e-3)
+    assert_allclose(response.dual, response.coef @ y - loss.epsilon * np.abs(response.coef).sum())
