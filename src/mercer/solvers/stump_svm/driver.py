@@ -7,8 +7,8 @@ A function in the span of the stump kernel is additive, and with its features' v
 
 With the hinge this is the primal (P1) of the SVM. A pass over the rows looks up f, and adds up the rows'
 coefficients c_i = −ℓ'_i(f_i) at each value: *their* table, of slope 2 Σ_{rows above} c, is the minimiser if
-it is g. A Newton step (`stump_svm.newton`) takes the curvature of the rows near a corner into account, or of a
-sample of these. Losses with corners are rounded (`stump_svm.losses`), around centres that
+it is g. A Newton step (`stump_svm.newton`) takes the curvature of the rows near a corner into account, or that
+of a sample. Losses with corners are rounded (`stump_svm.losses`), around centres that
 follow the solution where the rows can keep them, and less and less where not.
 """
 
