@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
 from mercer.persistence import load, save
-from mercer.search import Candidate
+from mercer.search import Calibration, Candidate
 from mercer.search.blend import N_STEPS, held_out_values, hold_ballot, make_blend, measure_blend, select
 from mercer.search.calibration import by_class
 from mercer.search.race import Outcome
@@ -120,7 +120,8 @@ class Says:
 
 
 def test_predictions_are_those_of_the_weighted_calibrated_sum(noisy, rng):
-    ballot, classes = hold_ballot(noisy), noisy.task.classes
+    calibrations = tuple(Calibration(1.0 + k, np.array([-0.3, 0.3]) * k) for k in range(3))
+    ballot, classes = hold_ballot(noisy)._replace(calibrations=calibrations), noisy.task.classes
     weights = np.array([0.5, 0.3, 0.2])
     fitted = {0: Says(0, classes), 2: Says(2, classes)}  # the one with the weight 0.3 could not be fitted
     blend = make_blend(noisy, ballot, weights, fitted)
