@@ -292,11 +292,16 @@ def sample_rows():
 
     X, y = load_iris(return_X_y=True)
     X, y = X[::5], y[::5]
-    return X, y, pd.DataFrame({"number": X[:, 0], "category": np.resize(list("abcdaab"), len(X))})
+    table = pd.DataFrame({"number": X[:, 0], "category": np.resize(list("abcdaab"), len(X))})
+    table["day"] = pd.date_range("2024-01-01", periods=len(X), freq="17D").strftime("%d.%m.%Y")
+    table["price"] = [f"{1000 * size:,.1f}" for size in X[:, 1]]
+    words = ["very long and narrow", "quite short and broad", "narrow but very short"]
+    table["note"] = [f"{words[k % 3]} {k}" for k in range(len(X))]
+    return X, y, table
 
 
 def save_samples(folder):
-    """Save estimators whose arrays compiled code reads; the last one is of a table."""
+    """Save estimators whose arrays compiled code reads; the last two are of a table."""
     from sklearn.compose import make_column_transformer
     from sklearn.gaussian_process.kernels import RBF
     from sklearn.impute import SimpleImputer
@@ -324,6 +329,7 @@ def save_samples(folder):
         make_pipeline(StandardScaler(), mercer.KernelSVC(mercer.BoostedKernel(RBF(), n_rounds=2))).fit(X, y),
         SVC().fit(X, y),
         make_pipeline(encode, mercer.StumpSVC()).fit(table, y),
+        make_pipeline(mercer.TableEncoder(), mercer.ClippedScaler(), mercer.StumpSVC()).fit(table, y),
     ]
     for k, estimator in enumerate(estimators):
         mercer.save(estimator, Path(folder) / f"{k:02}.mercer")
@@ -334,7 +340,7 @@ def fuzz_state(folder, n_files, seed=0):
     draw, ends = random.Random(seed), Counter()
     contents = [path.read_bytes() for path in sorted(Path(folder).glob("*.mercer"))]
     X, _, table = sample_rows()
-    samples = [(content, X) for content in contents[:-1]] + [(contents[-1], table)]
+    samples = [(content, X) for content in contents[:-2]] + [(content, table) for content in contents[-2:]]
     target = Path(folder) / "broken"
     for k in range(-len(samples), n_files):
         content, rows = samples[k % len(samples)]
