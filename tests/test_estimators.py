@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import TreeSVC
+from mercer import ClippedScaler, TableEncoder, TreeSVC
 from registry import ESTIMATORS
 
 
@@ -16,6 +16,8 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:γ is zero")  # of sparse samples without any structure
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [*ESTIMATORS, ClippedScaler(), TableEncoder()], expected_failed_checks=expected_failures
+)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
