@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.decomposition import TruncatedSVD
 
 from mercer._typing import Array
-from mercer.tables.dates import DIGITS, PARTS, Dates, date_parts, find_dates
+from mercer.tables.dates import DIGITS, FIRST_CELLS, PARTS, Dates, date_parts, find_dates
 from mercer.tables.errors import TableError, quote
 from mercer.tables.kinds import (
     CategoryColumn,
@@ -52,12 +52,16 @@ def choose_kind(column: pd.Series, name: str, *, commas_first: bool = False) -> 
     commas_first : bool
         Whether 1,234 is rather 1.234 than 1234.
     """
-    if is_missing(column).all():
+    if is_missing(column[:FIRST_CELLS]).all() and is_missing(column).all():
         return Choice(None, "it is empty")
     if not isinstance(column.dtype, pd.CategoricalDtype):
         written = find_format(column, commas_first=commas_first)
-        dates = find_dates(_digits(column)) if written in (None, PLAIN) else None
-        if dates is not None and (written is None or dates.written == DIGITS):
+        dates = None
+        if written is None:
+            dates = find_dates(column)
+        elif written == PLAIN:  # to try all formats on all numbers would take long
+            dates = find_dates(_digits(column), (DIGITS,))
+        if dates is not None:
             return _dates(dates, name)
         if written is not None and not _are_codes(column):
             return _numbers(column, name, written)
@@ -151,6 +155,8 @@ def _free_text(texts: pd.Series, name: str) -> TextColumn | None:
 def _are_codes(column: pd.Series) -> bool:
     """Return whether digits are codes: some begin with a zero, and they repeat."""
     if pd.api.types.is_numeric_dtype(column):
+        return False
+    if not any(str(cell)[:1] == "0" and str(cell)[1:2].isdigit() for cell in column):
         return False
     cells = known_texts(column).dropna()
     has_zeros = cells.str.fullmatch(r"0\d+").any() and cells.str.fullmatch(r"\d+").all()

@@ -31,12 +31,12 @@ class Dates(NamedTuple):
     rival: str = ""  # another format that would do
 
 
-def find_dates(column: pd.Series) -> Dates | None:
-    """Return the dates of a column of texts; None if some cells are no dates."""
+def find_dates(column: pd.Series, formats: tuple[str, ...] = FORMATS) -> Dates | None:
+    """Return the dates of a column of texts, in one of some formats; None if some cells are no dates."""
     cells, gaps = _cells(column)
     if not len(cells):
         return None
-    fits = [one for one in FORMATS if _parse(cells[:FIRST_CELLS], one) is not None]
+    fits = [one for one in formats if _parse(cells[:FIRST_CELLS], one) is not None]
     parsed = {one: _parse(cells, one) for one in fits}
     found = {one: values for one, values in parsed.items() if values is not None}
     if not found:

@@ -56,6 +56,16 @@ def parse_numbers(column: pd.Series, written: NumberFormat = PLAIN) -> Array | N
     """
     if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if written == PLAIN:  # most cells are such numbers: only the others are looked at
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, copy=True)
+        others = np.isnan(values) & column.notna().to_numpy()
+        if others.any() and not others.all():
+            rest = parse_numbers(column[others])
+            if rest is None:
+                return None
+            values[others] = rest
+        if not others.all():
+            return values
     gaps = is_missing(column, among_numbers=True)
     cells = as_written(column)[~gaps].astype(str).str.replace("\N{MINUS SIGN}", "-")
     if written != PLAIN:
