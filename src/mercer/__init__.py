@@ -5,7 +5,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
+    from mercer.learners import (
+        BlendedKernel,
+        BoostedKernel,
+        IdealizedKernel,
+        KernelBoost,
+        RelevanceKernel,
+        Superkernel,
+    )
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
     from mercer.scaling import ClippedScaler
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = version("mercer")
 
 __all__ = [
+    "BlendedKernel",
     "BoostedKernel",
     "ClippedScaler",
     "IdealizedKernel",
@@ -47,6 +55,7 @@ __all__ = [
 # Where each name is at home. Rooms are loaded when they are first asked for: scikit-learn and what it brings
 # take a second.
 _HOMES = {
+    "BlendedKernel": "learners",
     "BoostedKernel": "learners",
     "ClippedScaler": "scaling",
     "IdealizedKernel": "learners",

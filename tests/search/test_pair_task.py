@@ -12,7 +12,7 @@ import mercer
 from mercer import ClippedScaler, IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
 from mercer.kernels import Projected
 from mercer.search import Candidate, pair_task
-from mercer.search.pair_task import PairRace, PairTask, pair_distances
+from mercer.search.pair_task import PairRace, PairTask, neighbour_ranks, pair_distances
 from mercer.search.race import Outcome
 from search.odd_classifiers import start_journal
 from search.test_pair_folds import pairs_of
@@ -56,6 +56,12 @@ def search_among(learners, **options):
     return KernelSearchCV(learners, **({"cv": 3, "random_state": 0} | options))
 
 
+def ranks_of(rows, pairs):
+    """Return how many samples are nearer to either sample of a pair than the other one is, by counting."""
+    D = np.sum((rows[:, None] - rows[None, :]) ** 2, axis=2)
+    return np.array([np.sum(D[a] < D[a, b]) + np.sum(D[b] < D[a, b]) for a, b in pairs]) / len(rows)
+
+
 @EACH
 def test_the_ranking_is_by_the_mean_auc_of_the_distances_of_pairs_held_back(pairs, monkeypatch):
     kept = []
@@ -70,7 +76,8 @@ def test_the_ranking_is_by_the_mean_auc_of_the_distances_of_pairs_held_back(pair
             judged = np.vstack([test.similar, test.dissimilar])
             difference = scaled[judged[:, 0]][:, columns] - scaled[judged[:, 1]][:, columns]
             truth = np.arange(len(judged)) < len(test.similar)
-            aucs[name].append(roc_auc_score(truth, -np.sum(difference**2, axis=1)))
+            ways = np.sum(difference**2, axis=1), ranks_of(scaled[:, columns], judged)
+            aucs[name].append(np.mean([roc_auc_score(truth, -way) for way in ways]))
     table, root = search.leaderboard_, np.sqrt(len(kept[0]))
     for name, values in aucs.items():
         assert_allclose(table.loc[name, "auc"], np.mean(values))
@@ -112,6 +119,19 @@ def test_distances_are_those_in_feature_space(monkeypatch, kernel):
     assert len(values) == len(pairs)
     rounding = pair_distances(RBF(), X * 1e-9, pairs)
     assert np.all(rounding >= 0)
+
+
+def test_ranks_among_neighbours_are_counted_and_those_as_near_count_half():
+    pairs = np.vstack(MANY)
+    order = np.argsort(ranks_of(X, pairs), kind="stable")
+    found = neighbour_ranks(Projected(np.eye(4)), X, pairs)
+    assert_allclose(found, ranks_of(X, pairs) + 1 / len(X), atol=1e-12)  # each is as near as itself
+    assert found[order[0]] < found[order[-1]]
+    line = np.array([[0.0], [1.0], [1.0], [2.0]])
+    # from 0: itself is nearer, two are at 1; from 1: two are at 0, two are at 1
+    assert_allclose(
+        neighbour_ranks(Projected(np.eye(1)), line, np.array([[0, 1]])), [(1 + 1) / 4 + (2 + 1) / 4]
+    )
 
 
 def test_more_pairs_than_fit_at_once_give_the_same_distances():

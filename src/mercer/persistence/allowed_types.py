@@ -19,8 +19,8 @@ Name = tuple[str, str]  # module and name
 
 # Classes by the module that exports them
 PUBLIC = {
-    "mercer": "BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC KernelSearchCV Pairs "
-    "PerceptronSVC PerceptronSVCCV RelevanceKernel StumpSVC StumpSVCCV Superkernel TableEncoder "
+    "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC "
+    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpSVC StumpSVCCV Superkernel TableEncoder "
     "TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",

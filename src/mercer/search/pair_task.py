@@ -1,4 +1,12 @@
-"""The search among learners from pairs: of those held out, similar ones should be nearer than others."""
+"""The search among learners from pairs: of those held out, similar ones should be nearer than others.
+
+Nearer by distance, which is what clusters need, and nearer in rank: b is a near neighbour of a if few samples
+are nearer to a. A kernel may be good at the one and not at the other.
+
+A learned kernel knows what the pairs say, and may know nothing else: samples of one cluster all look alike to
+it. So the learners that the search proposes are blended with the plain kernel, which orders what they leave
+equal, and neighbours are seldom worse than those of the plain metric.
+"""
 
 import time
 from collections.abc import Sequence
@@ -12,7 +20,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array, Flags, Index
 from mercer.kernels import Projected
-from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
+from mercer.learners import BlendedKernel, BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.learners.neighbours import guess_dissimilar
 from mercer.pairs import Pairs, connected_sets
 from mercer.quality import pair_auc
@@ -25,7 +33,8 @@ from mercer.superkernels import Alignment
 AUC = Metric(
     key="auc",
     name="AUC",
-    meaning="how often a similar pair is nearer than a dissimilar one (1 is best, 0.5 is chance)",
+    meaning="how often a similar pair is nearer than a dissimilar one, by distance and by rank among the "
+    "neighbours (1 is best, 0.5 is chance)",
     expectation="Of a similar and a dissimilar pair of new samples, the similar one is nearer in {share} of "
     "cases (AUC {value:.3f})",
     percent=False,
@@ -107,11 +116,12 @@ class PairTask(Task):
             start = time.perf_counter()
             fitted = self._fit(candidate, setting, train)
             assert fitted.kernel is not None  # a learner has one
-            middle = time.perf_counter()
-            similarities = -pair_distances(fitted.kernel, fitted.scaler.transform(self.X), judged)
-            return Attempt(similarities, middle - start, time.perf_counter() - middle)
+            middle, rows = time.perf_counter(), fitted.scaler.transform(self.X)
+            distances = pair_distances(fitted.kernel, rows, judged)
+            ranks = neighbour_ranks(fitted.kernel, rows, judged)
+            return Attempt(-np.concatenate([distances, ranks]), middle - start, time.perf_counter() - middle)
 
-        return try_settings(settings, len(judged), attempt)
+        return try_settings(settings, 2 * len(judged), attempt)
 
     def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
         """Return some n pairs to learn from and a quarter as many to be scored on, with their samples."""
@@ -155,7 +165,10 @@ class PairTask(Task):
 
 
 class PairRace(Race):
-    """A race that is scored by held-out pairs: for each fold, how similar the samples of its pairs are."""
+    """A race that is scored by held-out pairs: for each fold, how similar the samples of its pairs are.
+
+    They may be so in several ways, one after the other: the AUC is the mean of theirs.
+    """
 
     metric = AUC
 
@@ -222,8 +235,10 @@ class PairRace(Race):
         return Measure.of_share(self.metric, float(aucs.mean()), _standard_error(aucs), len(aucs))
 
     def _auc(self, entry: int, fold: int, some: Index | None = None) -> float:
-        similarity, truth = self.similarities[entry][fold], self.truths[fold]
-        return float(pair_auc(similarity, truth) if some is None else pair_auc(similarity[some], truth[some]))
+        truth = self.truths[fold]
+        chosen = slice(None) if some is None else some
+        ways = self.similarities[entry][fold].reshape(-1, len(truth))
+        return float(np.mean([pair_auc(way[chosen], truth[chosen]) for way in ways]))
 
     def _mean_auc(self, entry: int, chosen: list[Index], folds: list[int]) -> float:
         return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
@@ -239,15 +254,22 @@ def _has_both(truth: Flags) -> bool:
 
 
 def pair_candidates(random_state: int) -> list[Candidate]:
-    """Return the learners that learn from pairs; None is the plain metric."""
+    """Return the learners that learn from pairs, blended with the plain metric; None is that alone.
+
+    Which covariances KernelBoost should have differs from data to data, and pairs can tell.
+    """
     learners = {
-        PLAIN: None,
         "superkernel": Superkernel(quality=Alignment(), random_state=random_state),
         "boosted": BoostedKernel(random_state=random_state),
         "idealized": IdealizedKernel(max_rank=30, tol=1e-4, random_state=random_state),
         "kernelboost": KernelBoost(random_state=random_state),
     }
-    return [Candidate(name, learner, {}, GROWTH) for name, learner in learners.items()]
+    grids = {"kernelboost": {"learner__covariance_type": ["full", "tied"]}}
+    blended = [
+        Candidate(name, BlendedKernel(learner), grids.get(name, {}), GROWTH)
+        for name, learner in learners.items()
+    ]
+    return [Candidate(PLAIN, None, {}, GROWTH), *blended]
 
 
 def _is_learner(estimator: Any) -> bool:
@@ -270,6 +292,27 @@ def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: Index) -> Array:
         a, b = places.reshape(-1, 2).T
         distances.append(K[a, a] - 2.0 * K[a, b] + K[b, b])
     return np.maximum(np.concatenate(distances), 0.0)
+
+
+def neighbour_ranks(kernel: sk_kernels.Kernel, X: Array, pairs: Index) -> Array:
+    """Return how far down pairs are in each other's list of neighbours: the share of samples that are nearer.
+
+    The sum of both sides; samples that are as near count half.
+    """
+    counts, diagonal = [], np.asarray(kernel.diag(X))
+    tie = 1e-9 * np.abs(diagonal).max()
+    for start in range(0, len(pairs), 1000):
+        some = pairs[start : start + 1000]
+        rows, places = np.unique(some, return_inverse=True)
+        D = diagonal[rows][:, None] - 2.0 * np.asarray(kernel(X[rows], X)) + diagonal[None, :]
+        places = places.reshape(-1, 2)
+        both = 0
+        for one, other in ((0, 1), (1, 0)):
+            lists = D[places[:, one]]
+            distance = lists[np.arange(len(some)), some[:, other]][:, None]
+            both = both + np.sum(lists < distance - tie, axis=1) + np.sum(lists <= distance + tie, axis=1)
+        counts.append(both)
+    return np.concatenate(counts) / (2.0 * len(X))
 
 
 def split_pairs(pairs: Pairs, n_rows: int, n_folds: int, rng: RandomState) -> PairFolds:
