@@ -20,8 +20,8 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC "
-    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpSVC StumpSVCCV Superkernel TableEncoder "
-    "TreeSVC TreeSVCCV",
+    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpSVC StumpSVCCV Superkernel "
+    "TableEncoder TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
