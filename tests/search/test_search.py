@@ -238,12 +238,13 @@ def test_a_search_and_its_winner_are_saved_and_loaded(tmp_path):
 
 def test_the_defaults_are_a_linear_and_an_rbf_svm_and_every_learner():
     names = {candidate.name: candidate for candidate in default_candidates(100, 4, 0)}
-    assert {"linear", "RBF-SVM", "stump", "perceptron"} <= set(names)
+    assert {"linear", "RBF-SVM", "stump", "perceptron", "tree-svm"} <= set(names)
     learners = {type(candidate.estimator.get_params().get("learner")) for candidate in names.values()}
     assert {kind for kind in learners if issubclass(kind, KernelLearner)} == {
         mercer.BoostedKernel,
         mercer.KernelBoost,
         mercer.IdealizedKernel,
+        mercer.RelevanceKernel,
         mercer.Superkernel,
     }
     for n_rows in (100, 5000):
@@ -279,7 +280,7 @@ def test_some_of_the_defaults_are_taken_by_their_names_in_that_order():
     assert sorted(search.result_.names()) == ["always 0", "linear", "stump"]
     assert search.best_name_ == "stump"
     for wrong in (["stump", "forest"], []):
-        with pytest.raises(ValueError, match="there are perceptron, superkernel, RBF-SVM"):
+        with pytest.raises(ValueError, match="there are tree-svm, perceptron, superkernel"):
             KernelSearchCV(wrong).fit(*MOONS)
 
 
