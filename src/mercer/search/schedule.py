@@ -13,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from mercer._typing import Index
 from mercer.limits import one_thread
+from mercer.search.candidates import Candidate
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.task import Folds, Plan, Sample, Task
@@ -22,6 +23,7 @@ RESERVE = 0.1  # of the budget, for the ranking
 LAST = 0.4  # of the budget at most for the winner's fit
 SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
 TRYING = 0.35  # of the budget at most to time candidates
+AGAIN = 0.1  # of the budget: who took less the first time is timed again
 SCALES = 1.3  # who takes no more than n to this power competes with all samples
 MORE = 1.5  # times as many samples are worth another comparison
 
@@ -65,6 +67,7 @@ class Schedule:
     report: Callable[[], bool]
     n_all: int = 0
     expected: dict[int, float] = field(default_factory=dict)  # seconds of a candidate on a fold
+    is_guess: bool = False  # whether that was foretold from very few samples
 
     def run(self, plan: Plan) -> str | None:
         """Run all candidates over all folds, as far as time allows; return what stopped it, if anything."""
@@ -107,7 +110,8 @@ class Schedule:
         order = sorted(race.running(), key=lambda i: self.expected.get(i, np.inf))
         first, late = self._split_by_time(order, len(folds))
         for group in (first, *([i] for i in late)):
-            if group is not first and not self._has_time_for(group[0], math.ceil(len(folds) / 2)):
+            needed = 1 if self.is_guess else math.ceil(len(folds) / 2)
+            if group is not first and not self._has_time_for(group[0], needed):
                 continue
             for fold in folds:
                 stopped = self._run_fold(group, task, *fold)
@@ -117,7 +121,10 @@ class Schedule:
         return None if whole is None else self._use_more(task, folds, whole)
 
     def _has_time_for(self, i: int, n_folds: int) -> bool:
-        """Return whether a candidate can be scored on so many folds, with fewer of which nobody wins."""
+        """Return whether a candidate can be scored on so many folds: half of them, or nobody wins.
+
+        A time that was foretold from very few samples is too long, for most: then one fold will show it.
+        """
         seconds = self.expected.get(i, np.inf)
         if n_folds * seconds / min(_speed(self.n_jobs), n_folds) <= self.clock.left() - self._reserve:
             return True
@@ -153,6 +160,7 @@ class Schedule:
         """
         few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
         known = self._time_each(few, self._by_look(), n_settings=1)
+        self.is_guess = some.times < 2.0 < few.times
         if some.times >= 2.0:
             known = self._time_each(some, sorted(known, key=known.__getitem__), known)
         return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
@@ -185,9 +193,9 @@ class Schedule:
                 else:
                     self.race.withdraw(i, Fate(OUT_OF_TIME, "no time was left to try it"))
                 continue
-            with one_thread():  # the samples are few
-                outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
-            self.clock.excused += outcome.compiling
+            outcome = self._try(candidate, settings, sample)
+            if known is None and outcome.seconds < AGAIN * (self.clock.budget or 0.0):
+                outcome = self._try(candidate, settings, sample)  # the first time, code had to be loaded
             works, per_setting = (
                 len(outcome.failures) < len(settings),
                 len(candidate.settings()) / len(settings),
@@ -195,6 +203,12 @@ class Schedule:
             one = outcome.seconds * per_setting * sample.times**candidate.growth
             seconds[i] = one if works else np.inf
         return seconds
+
+    def _try(self, candidate: Candidate, settings: list[dict[str, Any]], sample: Sample) -> Outcome:
+        with one_thread():  # the samples are few
+            outcome = sample.task.evaluate(candidate, settings, sample.train, sample.test)
+        self.clock.excused += outcome.compiling
+        return outcome
 
     def _run_fold(self, group: list[int], task: Task, train: Any, test: Any) -> str | None:
         """Score a group of candidates on a fold, as many as there is time for; return what stopped it."""
