@@ -187,14 +187,18 @@ class Schedule:
         for i in order:
             candidate = self.race.candidates[i]
             settings = candidate.settings()[:n_settings]
-            if seconds and self.clock.left() < (1.0 - TRYING) * (self.clock.budget or 0.0):
+            budget = self.clock.budget or 0.0
+            if known is not None and known[i] / sample.times**candidate.growth > AGAIN * budget:
+                seconds[i] = known[i]  # to know it better takes too long
+                continue
+            if seconds and self.clock.left() < (1.0 - TRYING) * budget:
                 if known is not None:
                     seconds[i] = known[i]
                 else:
                     self.race.withdraw(i, Fate(OUT_OF_TIME, "no time was left to try it"))
                 continue
             outcome = self._try(candidate, settings, sample)
-            if known is None and outcome.seconds < AGAIN * (self.clock.budget or 0.0):
+            if known is None and outcome.seconds < AGAIN * budget:
                 outcome = self._try(candidate, settings, sample)  # the first time, code had to be loaded
             works, per_setting = (
                 len(outcome.failures) < len(settings),
