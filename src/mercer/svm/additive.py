@@ -13,7 +13,6 @@ from mercer.solvers.stump_svm import (
     HINGE,
     CodedColumns,
     ExactRows,
-    Point,
     RowFunction,
     Solution,
     TableRows,
@@ -23,7 +22,6 @@ from mercer.solvers.stump_svm import (
     code_columns,
     integrate,
     select_rows,
-    solve,
     solve_path,
 )
 from mercer.svm.base import Samples
@@ -34,7 +32,6 @@ from mercer.svm.multiclass import TwoClassProblem
 LIBSVM_ROWS = 400  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
 LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
-SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 MAX_STEPS = 1000  # the default maximum number of Newton steps
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
@@ -118,8 +115,7 @@ def fit_path(
     if loss is HINGE:
         bound = _reachable(y, bound)
     engine: Any = (TableRows if _is_table(columns) else ExactRows).of(columns, y, bound)
-    start = start_from_sample(engine, loss, Cs[0])
-    for solution in solve_path(engine, Cs, loss, start=start, **options):
+    for solution in solve_path(engine, Cs, loss, **options):
         yield _finish(rows, solution)
 
 
@@ -171,20 +167,6 @@ def _reachable(y: Array, bound: Array) -> Array:
     """
     positive, negative = float(bound[y > 0].sum()), float(bound[y < 0].sum())
     return np.minimum(bound, (1.0 + 1e-9) * np.where(y > 0, negative, positive))
-
-
-def start_from_sample(engine: Any, loss: Any, C: float) -> Point | None:
-    """Solve for one row in ten, each counting for ten.
-
-    For many rows this is a better start than zero, at a tenth of the cost. It changes the way, not the
-    minimum.
-    """
-    if engine.n_rows < SAMPLE_FROM:
-        return None
-    part = engine.sample(10)
-    start = start_from_sample(part, loss, C)
-    point: Point = engine.extend(solve(part.with_penalty(loss, C), loss, start=start, tol=1e-2), 10)
-    return point
 
 
 def _finish(rows: TrainingRows, solution: Solution) -> TwoClassSVM:

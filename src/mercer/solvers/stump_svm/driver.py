@@ -7,9 +7,9 @@ A function in the span of the stump kernel is additive, and with its features' v
 
 With the hinge this is the primal (P1) of the SVM. A pass over the rows looks up f, and adds up the rows'
 coefficients c_i = −ℓ'_i(f_i) at each value: *their* table, of slope 2 Σ_{rows above} c, is the minimiser if
-it is g. A Newton step (`stump_svm.newton`) takes the curvature of the rows near a corner into account, or that
-of a sample. Losses with corners are rounded (`stump_svm.losses`), around centres that
-follow the solution where the rows can keep them, and less and less where not.
+it is g. A Newton step (`stump_svm.newton`) takes into account the curvature of the rows near a corner, or of
+some of these. Losses with corners are rounded (`stump_svm.losses`), around centres that follow the solution
+where the rows can keep them, and less and less where not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +61,7 @@ class Settings(NamedTuple):
 
 SETTINGS = Settings()
 TINY = 1e-300
+SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 DIGITS = 1e-13  # what is left of an objective below this share is rounding errors
 MOST_TRIALS = 60  # of a line search
 FAR = 1e3  # the intercept moves at most so far at once
@@ -102,15 +103,13 @@ def solve(
         return search.solution(n_iter)
 
 
-def solve_path(
-    rows: Any, Cs: Sequence[float], loss: Any = HINGE, *, start: Point | None = None, **options: Any
-) -> Iterator[Solution]:
+def solve_path(rows: Any, Cs: Sequence[float], loss: Any = HINGE, **options: Any) -> Iterator[Solution]:
     """Solve with penalties C × weight_i for each C in ascending order, each from the solution before it.
 
     While most rows are at their bounds, the solution grows in proportion to C; once few are, it stays. Hence
     the start: the last solution, stretched as far as that lowers the objective and the new bounds allow.
     """
-    solution, previous = None, 0.0
+    solution, previous, start = None, 0.0, start_from_sample(rows, loss, Cs[0])
     for C in Cs:
         centers = None
         if solution is not None:
@@ -120,6 +119,20 @@ def solve_path(
         rows = rows.with_penalty(loss, C, centers)
         solution, previous = solve(rows, loss, start=start, **options), C
         yield solution
+
+
+def start_from_sample(rows: Any, loss: Any, C: float) -> Point | None:
+    """Solve for one row in ten, each counting for ten.
+
+    For many rows this is a better start than zero, at a tenth of the cost. It changes the way, not the
+    minimum.
+    """
+    if rows.n_rows < SAMPLE_FROM:
+        return None
+    part = rows.sample(10)
+    start = start_from_sample(part, loss, C)
+    point: Point = rows.extend(solve(part.with_penalty(loss, C), loss, start=start, tol=1e-2), 10)
+    return point
 
 
 def _best_stretch(rows: Any, solution: Solution) -> float:

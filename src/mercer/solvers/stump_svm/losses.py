@@ -64,14 +64,14 @@ class CorneredLoss:
         """Return how the rows respond to the decision values f."""
         c, e = self.coef(xp, f, rows, center, sigma), rows.y - f
         curvature = sigma * ((c > rows.lower) & (c < rows.upper))
-        loss, dual = xp.maximum(rows.upper * e, rows.lower * e), c @ rows.y
+        loss, dual = xp.maximum(rows.upper * e, rows.lower * e), (c * rows.y).sum(dtype=xp.float64)
         if self.epsilon > 0.0:
             curvature *= c != 0.0
             loss = xp.clip(loss - self.epsilon * xp.where(e > 0.0, rows.upper, -rows.lower), 0.0, None)
-            dual = dual - self.epsilon * xp.abs(c).sum()
+            dual = dual - self.epsilon * xp.abs(c).sum(dtype=xp.float64)
         move = c if center is None else c - center
-        proximal = 0.5 * float((move * move / sigma).sum())
-        return Response(c, curvature, float(loss.sum()), float(dual), proximal)
+        proximal = 0.5 * float((move * move / sigma).sum(dtype=xp.float64))
+        return Response(c, curvature, float(loss.sum(dtype=xp.float64)), float(dual), proximal)
 
 
 class Hinge(CorneredLoss):
@@ -98,8 +98,8 @@ class SmoothLoss:
     def respond(self, xp: Any, f: Any, rows: Target, center: Any, sigma: Any) -> Response:
         """Return how the rows respond to the decision values f."""
         loss, coef, curvature = self.terms(xp, f, rows.y, rows.C)
-        total = float(loss.sum())
-        return Response(coef, curvature, total, total + float(coef @ f))
+        total = float(loss.sum(dtype=xp.float64))
+        return Response(coef, curvature, total, total + float((coef * f).sum(dtype=xp.float64)))
 
     @abstractmethod
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:

@@ -109,7 +109,7 @@ def look_at(part: Any, point: Point, loss: Any, term: Rounding, every: int) -> P
     """Return what a part of the rows adds to the sums at a point."""
     r = respond(part, point, loss, term)
     histogram = part.scatter(r.coef, point.function.g.shape[1])
-    sums: Any = (float(r.coef.sum()), *r[2:], *part.take_curved(r.curvature, every))
+    sums: Any = (float(r.coef.sum(dtype=part.xp.float64)), *r[2:], *part.take_curved(r.curvature, every))
     return PartLook(histogram, *sums)
 
 
@@ -118,7 +118,7 @@ def slopes_at(part: Any, point: Point, step: Point, loss: Any, term: Rounding, s
     f, df = (part.gather(p.function.g) + p.bias for p in (point, step))
     sigma = None if loss.smooth else term.sigma(part.xp, part.target.C)
     coefs = (loss.coef(part.xp, f + float(s) * df, part.target, part.center, sigma) for s in shares)
-    return np.array([float(coef @ df) for coef in coefs])
+    return np.array([float((coef * df).sum(dtype=part.xp.float64)) for coef in coefs])
 
 
 def set_penalty(part: Any, loss: Any, C: float) -> Any:
