@@ -114,7 +114,8 @@ class LogLoss(SmoothLoss):
         m = y * f
         small = xp.exp(-xp.abs(m))
         wrong = xp.where(m > 0.0, small, 1.0) / (1.0 + small)  # the probability of the other class
-        return C * (xp.clip(-m, 0.0, None) + xp.log1p(small)), C * y * wrong, C * wrong * (1.0 - wrong)
+        curvature = C * (wrong * (1.0 - wrong) + LEAST_CURVATURE)
+        return C * (xp.clip(-m, 0.0, None) + xp.log1p(small)), C * y * wrong, curvature
 
 
 class SquaredError(SmoothLoss):
@@ -131,9 +132,10 @@ class Poisson(SmoothLoss):
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
         """Return ℓ, −ℓ′ and ℓ″ of each row."""
         mean = xp.exp(xp.clip(f, None, MOST_EXPONENT))
-        return C * (mean - y * f), C * (y - mean), C * mean
+        return C * (mean - y * f), C * (y - mean), C * (mean + LEAST_CURVATURE)
 
 
+LEAST_CURVATURE = 1e-10  # its inverse must be a number; a Newton step need not be exact
 MOST_EXPONENT = 50.0  # a step too far must not overflow: it is shortened anyway
 HINGE = Hinge()
 

@@ -74,16 +74,16 @@ class TorchRows(TableRows):
 
     @classmethod
     def on_device(cls, code: Any, value: Any, y: Any, weight: Any) -> Self:
-        """Return the rows of tensors on one device."""
-        return cls(value, [TorchPart(code, y, weight)], len(y)).measured()
+        """Return the rows of tensors on one device, in double precision: a stiff row has no digits to lose."""
+        return cls(value.double(), [TorchPart(code, y.double(), weight.double())], len(y)).measured()
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays: the system of `newton`, eliminated."""
         away = seen.away.g
         if len(seen.curvature) == 0:
             return Point(Table(away), 0.0)
-        code = seen.near[:, :MOST_CURVED].long()
-        weight = seen.curvature[:MOST_CURVED] * (len(seen.curvature) / code.shape[1])
+        near = seen.near[:, :MOST_CURVED].contiguous()
+        code, weight = near.long(), seen.curvature[:MOST_CURVED] * (len(seen.curvature) / near.shape[1])
         A = torch.diag(1.0 / weight)
         for x in torch.take_along_dim(self.value - self.value[:, :1], code, 1):
             A += 2.0 * torch.minimum(x[:, None], x)
@@ -93,7 +93,7 @@ class TorchRows(TableRows):
         )
         bias = (seen.mass - float(p.sum())) / float(q.sum())
         x = p + bias * q
-        part = TorchPart(seen.near[:, :MOST_CURVED], x, weight)
+        part = TorchPart(near, x, weight)
         return Point(Table(away - integrate(self.value, part.scatter(x, away.shape[1]))), bias)
 
 

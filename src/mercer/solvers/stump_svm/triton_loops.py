@@ -8,7 +8,7 @@ import triton.language as tl
 def gather(code, table, out, n, D: tl.constexpr, B: tl.constexpr, BLOCK: tl.constexpr):
     """Put Σ_d table_d at each row's codes into `out`."""
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK,), tl.float32)
+    total = tl.zeros((BLOCK,), out.dtype.element_ty)
     for d in range(D):
         c = tl.load(code + i, mask=i < n, other=0).to(tl.int32)
         total += tl.load(table + d * B + c)
