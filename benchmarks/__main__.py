@@ -13,7 +13,7 @@ NAMES = (
     "relevance",  # of features
     *("scaling", "search", "coverage"),  # before them, and among all of them
 )
-LONG = ("tables",)  # hours, and options of their own: `python -m benchmarks tables --help`
+LONG = ("tables", "gpu")  # hours, or another machine; with options of their own
 HELP = ("-h", "--help")
 
 

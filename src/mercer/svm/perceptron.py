@@ -13,7 +13,14 @@ from mercer._typing import Array
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
-from mercer.svm.additive import MAX_STEPS, AdditiveFunction, TrainingRows, fit_path
+from mercer.svm.additive import (
+    LIBSVM_ROWS,
+    MAX_STEPS,
+    AdditiveFunction,
+    TrainingRows,
+    fit_by_libsvm,
+    fit_path,
+)
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
 from mercer.svm.libsvm import DualSolution, solve_completely
@@ -66,7 +73,23 @@ class PerceptronSVM(DualSVC):
     def _paths_together(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]] | None:
-        return self._exact_paths(samples, problems, Cs) if self._exact else None
+        if self._exact:
+            return self._exact_paths(samples, problems, Cs)
+        if len(samples.X) > LIBSVM_ROWS * len(self.classes_):
+            return None
+        return self._few_sliced_paths(samples, problems, Cs)
+
+    def _few_sliced_paths(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Sequence[TwoClassSVM]]:
+        directions = self._directions(samples.X.shape[1])
+        rows = TrainingRows.prepare(samples.X @ directions, self.max_bins, self._seed)
+        for fits in fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter):
+            yield [fit._replace(function=SlicedFunction(directions, fit.function)) for fit in fits]
+
+    def _directions(self, n_features: int) -> Array:
+        n_directions = 16 * n_features if self.n_directions is None else self.n_directions
+        return draw_directions(n_features, n_directions, self._seed)
 
     def _exact_paths(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
@@ -82,8 +105,7 @@ class PerceptronSVM(DualSVC):
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[TwoClassSVM]:
-        n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
-        directions = draw_directions(X.shape[1], n_directions, self._seed)
+        directions = self._directions(X.shape[1])
         rows = TrainingRows.prepare(X @ directions, self.max_bins, self._seed)
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
         for fit in fit_path(rows, y, weight, Cs, **options):

@@ -9,7 +9,10 @@ import torch
 from mercer.solvers.stump_svm.rows import GOLDEN, Look, Point
 from mercer.solvers.stump_svm.tables import Table, TableRows, integrate
 
-MOST_CURVED = 8192  # rows that a Newton step uses: their kernel matrix takes 0.5 GB
+MOST_NUMBERS = 8192  # of a table whose Newton system is solved in these numbers: its matrix takes 0.5 GB
+MOST_CURVED = 2**18  # rows that add to that matrix …
+ROWS_OF_A_PRODUCT = 2**16  # … so many at a time
+MOST_FOR_A_KERNEL = 8192  # rows whose kernel matrix takes 0.5 GB
 ROWS_AT_ONCE = 2**22  # that are put into bins
 BLOCK = 1024  # rows of a program on a GPU
 COPIES = 64  # of the sums by value: additions to one place wait for each other
@@ -70,31 +73,64 @@ def _thin(rows: Any, every: int) -> Any:
 class TorchRows(TableRows):
     """The rows of one problem, in one part."""
 
-    most_curved = MOST_CURVED
-
     @classmethod
     def on_device(cls, code: Any, value: Any, y: Any, weight: Any) -> Self:
-        """Return the rows of tensors on one device, in double precision: a stiff row has no digits to lose."""
+        """Return the rows of tensors on one device, in double precision: stiff rows have no digits to lose."""
         return cls(value.double(), [TorchPart(code, y.double(), weight.double())], len(y)).measured()
 
+    @property
+    def most_curved(self) -> int:
+        """Return about how many rows a Newton step uses."""
+        return MOST_CURVED if self._is_small else MOST_FOR_A_KERNEL
+
+    @property
+    def _is_small(self) -> bool:
+        return self.value.numel() <= MOST_NUMBERS
+
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
-        """Return the step to the minimum if the curvature stays: the system of `newton`, eliminated."""
-        away = seen.away.g
+        """Return the step to the minimum if the curvature stays, its system eliminated."""
         if len(seen.curvature) == 0:
-            return Point(Table(away), 0.0)
-        near = seen.near[:, :MOST_CURVED].contiguous()
-        code, weight = near.long(), seen.curvature[:MOST_CURVED] * (len(seen.curvature) / near.shape[1])
+            return Point(seen.away, 0.0)
+        near, most = seen.near[:, : self.most_curved].contiguous(), self.most_curved
+        weight = seen.curvature[:most] * (len(seen.curvature) / near.shape[1])
+        if self._is_small and len(weight) > self.value.numel() // 4:
+            return self._step_of_the_table(near, weight, seen)
+        return self._step_of_the_rows(near, weight, seen)
+
+    def _step_of_the_table(self, near: Any, weight: Any, seen: Look) -> Point:
+        """Solve (1 + RᵀWR) Δt = Rᵀc − t in the coordinates t in which the penalty is ‖t‖²/2, and b."""
+        root = torch.sqrt(2.0 * (self.value[:, 1:] - self.value[:, :-1]))
+        n = root.numel() + 1
+        H, place = torch.zeros((n, n), device=root.device), torch.arange(root.shape[1], device=root.device)
+        for rows in torch.arange(near.shape[1], device=root.device).split(ROWS_OF_A_PRODUCT):
+            R = torch.ones((len(rows), n), device=root.device)
+            steps = (near[:, rows, None] > place) * root.float()[:, None]
+            R[:, :-1] = steps.permute(1, 0, 2).flatten(1)
+            R *= weight[rows, None].sqrt().float()
+            H += R.T @ R  # single precision: a Newton step need not be exact
+        H = H.double() + torch.eye(n, dtype=torch.float64, device=root.device)
+        H[-1, -1] -= 1.0
+        g = seen.away.g
+        t = torch.where(root > 0.0, (g[:, 1:] - g[:, :-1]) / torch.where(root > 0.0, root, 1.0), 0.0)
+        r = torch.cat([t.flatten(), torch.tensor([seen.mass], dtype=t.dtype, device=t.device)])
+        step = torch.cholesky_solve(r[:, None], torch.linalg.cholesky(H))[:, 0]
+        table = torch.zeros_like(g)
+        table[:, 1:] = (root * step[:-1].reshape(root.shape)).cumsum(1)
+        return Point(Table(table), float(step[-1]))
+
+    def _step_of_the_rows(self, near: Any, weight: Any, seen: Look) -> Point:
+        """Solve the system of `stump_svm.newton` in x, one number for each row."""
+        code, away = near.long(), seen.away.g
         A = torch.diag(1.0 / weight)
         for x in torch.take_along_dim(self.value - self.value[:, :1], code, 1):
             A += 2.0 * torch.minimum(x[:, None], x)
         r = torch.take_along_dim(away, code, 1).sum(0)
-        p, q = torch.cholesky_solve(torch.stack([r, torch.ones_like(r)], 1), torch.linalg.cholesky(A)).unbind(
-            1
-        )
+        both = torch.stack([r, torch.ones_like(r)], 1)
+        p, q = torch.cholesky_solve(both, torch.linalg.cholesky(A)).unbind(1)
         bias = (seen.mass - float(p.sum())) / float(q.sum())
         x = p + bias * q
-        part = TorchPart(near, x, weight)
-        return Point(Table(away - integrate(self.value, part.scatter(x, away.shape[1]))), bias)
+        table = away - integrate(self.value, TorchPart(near, x, weight).scatter(x, away.shape[1]))
+        return Point(Table(table), bias)
 
 
 def bin_tensor(X: Any, knots: Any) -> Any:

@@ -62,7 +62,7 @@ def fit(rows: TorchRows, C: float, loss=HINGE):
     return solve(rows.with_penalty(loss, C), loss, start=start)
 
 
-def main(sizes: tuple[int, ...] | None = None) -> None:
+def main(sizes: tuple[int, ...] = ()) -> None:
     """Print a line for each size and penalty."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
