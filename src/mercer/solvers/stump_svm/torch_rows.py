@@ -10,8 +10,8 @@ from mercer.solvers.stump_svm.rows import GOLDEN, Look, Point
 from mercer.solvers.stump_svm.tables import Table, TableRows, integrate
 
 MOST_NUMBERS = 8192  # of a table whose Newton system is solved in these numbers: its matrix takes 0.5 GB
-MOST_CURVED = 2**18  # rows that add to that matrix …
-ROWS_OF_A_PRODUCT = 2**16  # … so many at a time
+MOST_CURVED = 2**17  # rows that add to that matrix …
+ROWS_OF_A_PRODUCT = 2**15  # … so many at a time
 MOST_FOR_A_KERNEL = 8192  # rows whose kernel matrix takes 0.5 GB
 ROWS_AT_ONCE = 2**22  # that are put into bins
 BLOCK = 1024  # rows of a program on a GPU
@@ -75,7 +75,7 @@ class TorchRows(TableRows):
 
     @classmethod
     def on_device(cls, code: Any, value: Any, y: Any, weight: Any) -> Self:
-        """Return the rows of tensors on one device, in double precision: stiff rows have no digits to lose."""
+        """Return the rows of tensors, in double precision: stiff rows have no digits to lose."""
         return cls(value.double(), [TorchPart(code, y.double(), weight.double())], len(y)).measured()
 
     @property
@@ -101,18 +101,17 @@ class TorchRows(TableRows):
         """Solve (1 + RᵀWR) Δt = Rᵀc − t in the coordinates t in which the penalty is ‖t‖²/2, and b."""
         root = torch.sqrt(2.0 * (self.value[:, 1:] - self.value[:, :-1]))
         n = root.numel() + 1
-        H, place = torch.zeros((n, n), device=root.device), torch.arange(root.shape[1], device=root.device)
+        options = {"dtype": root.dtype, "device": root.device}
+        place, H = torch.arange(root.shape[1], device=root.device), torch.eye(n, **options)
+        H[-1, -1] = 0.0  # the intercept has no penalty
         for rows in torch.arange(near.shape[1], device=root.device).split(ROWS_OF_A_PRODUCT):
-            R = torch.ones((len(rows), n), device=root.device)
-            steps = (near[:, rows, None] > place) * root.float()[:, None]
-            R[:, :-1] = steps.permute(1, 0, 2).flatten(1)
-            R *= weight[rows, None].sqrt().float()
-            H += R.T @ R  # single precision: a Newton step need not be exact
-        H = H.double() + torch.eye(n, dtype=torch.float64, device=root.device)
-        H[-1, -1] -= 1.0
+            R = torch.ones((len(rows), n), **options)
+            R[:, :-1] = ((near[:, rows, None] > place) * root[:, None]).permute(1, 0, 2).flatten(1)
+            R *= weight[rows, None].sqrt()
+            H += R.T @ R
         g = seen.away.g
         t = torch.where(root > 0.0, (g[:, 1:] - g[:, :-1]) / torch.where(root > 0.0, root, 1.0), 0.0)
-        r = torch.cat([t.flatten(), torch.tensor([seen.mass], dtype=t.dtype, device=t.device)])
+        r = torch.cat([t.flatten(), torch.tensor([seen.mass], **options)])
         step = torch.cholesky_solve(r[:, None], torch.linalg.cholesky(H))[:, 0]
         table = torch.zeros_like(g)
         table[:, 1:] = (root * step[:-1].reshape(root.shape)).cumsum(1)
