@@ -1,0 +1,78 @@
+"""Tables of functions: against the exact representation, in parts, from samples of the curved rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.datasets import threenorm
+from mercer.solvers.stump_svm import HINGE, ExactRows, LogLoss, TableRows, bin_columns, choose_knots, solve
+from mercer.solvers.stump_svm import tables as module
+from mercer.solvers.stump_svm.losses import SquaredError, quantile
+
+LOSSES = {"hinge": HINGE, "log-loss": LogLoss(), "squared error": SquaredError(), "median": quantile(0.5)}
+
+
+@pytest.fixture
+def problem():
+    X, y = threenorm(1500, n_features=5, random_state=0)
+    columns = bin_columns(X / 8.0, [choose_knots(x / 8.0, 16) for x in X.T])
+    return columns, y.astype(float), np.linspace(0.5, 1.5, 1500)
+
+
+def decisions(rows, solution):
+    if isinstance(rows, ExactRows):
+        return solution.function.value + solution.bias
+    return np.concatenate([part.gather(solution.function.g) for part in rows.parts]) + solution.bias
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_table_is_the_function_of_the_exact_rows(problem, name):
+    loss, found = LOSSES[name], []
+    for engine in (ExactRows, TableRows):
+        rows = engine.of(*problem).with_penalty(loss, 0.1)
+        solution = solve(rows, loss, tol=1e-6)
+        found.append((solution.objective, decisions(rows, solution)))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    assert_allclose(found[0][1], found[1][1], atol=2e-2 * np.ptp(found[0][1]))
+
+
+@pytest.mark.parametrize("n_parts", [2, 5])
+def test_parts_add_up_to_the_whole(problem, n_parts):
+    whole, parts = (solve(TableRows.of(*problem, n).with_penalty(HINGE, 0.1)) for n in (1, n_parts))
+    assert whole.n_iter == parts.n_iter
+    assert_allclose(parts.function.g, whole.function.g, atol=1e-6)
+    assert_allclose(np.concatenate(parts.coefs), whole.coefs[0], atol=1e-4)
+    assert [len(coef) for coef in parts.coefs] == [1500 // n_parts] * n_parts
+
+
+def test_a_sample_of_the_curved_rows_leads_to_the_same_minimum(problem, monkeypatch):
+    rows = TableRows.of(*problem).with_penalty(HINGE, 0.1)
+    expected = solve(rows, tol=1e-4)
+    monkeypatch.setattr(module, "SAMPLE", 1)  # 80 of some hundred rows
+    found = solve(rows, tol=1e-4)
+    assert_allclose(found.objective, expected.objective, rtol=1e-5)
+
+
+def test_the_mean_diagonal_is_the_mean_distance_of_two_rows(problem):
+    columns, *_ = problem
+    X = np.take_along_axis(columns.value, columns.code.astype(int), axis=1).T
+    expected = np.abs(X[:, None] - X[None]).sum(axis=2).mean()
+    assert_allclose(TableRows.of(*problem).diagonal, expected)
+
+
+def test_rows_without_centres_are_rounded_less_and_less(problem, monkeypatch):
+    rows = TableRows.of(*problem).with_penalty(HINGE, 0.1)
+    expected = solve(rows, tol=1e-2)
+    monkeypatch.setattr(TableRows, "keeps_centers", False)
+    found = solve(rows, tol=1e-2)
+    assert found.residual <= 1e-2
+    assert_allclose(found.objective, expected.objective, rtol=1e-3)
+
+
+def test_a_small_sample_of_rows_gives_a_good_start(problem):
+    rows = TableRows.of(*problem)
+    part = rows.sample(5)
+    assert 200 <= part.n_rows <= 400
+    start = rows.extend(solve(part.with_penalty(HINGE, 0.1)), 5)
+    near, far = (solve(rows.with_penalty(HINGE, 0.1), start=point) for point in (start, None))
+    assert_allclose(near.objective, far.objective, rtol=1e-3)
