@@ -37,7 +37,17 @@ def blocks(text: str, *languages: str) -> list[str]:
 @cache
 def modules() -> list[ModuleType]:
     names = [module.name for module in pkgutil.walk_packages(mercer.__path__, "mercer.")]
-    return [mercer, *map(importlib.import_module, names)]
+    return [mercer, *filter(None, map(import_if_possible, names))]
+
+
+def import_if_possible(name: str) -> ModuleType | None:
+    """The module, or none where it is for a GPU and what that needs is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "triton"):
+            raise
+        return None
 
 
 # pages that are run

@@ -47,7 +47,7 @@ WINNERS = {
 }
 
 
-EVERYWHERE = {"leaderboard", "gram", "map", "confusion", "neighbours", "computed"}
+EVERYWHERE = {"leaderboard", "gram", "map", "confusion", "calibration", "neighbours", "computed"}
 
 
 INSIDE = {"stump": {"shapes"}, "boosted": {"rounds"}, "kernelboost": {"rounds", "gaussians"}}
@@ -119,7 +119,7 @@ def test_tables_can_be_read_aloud(linear_page):
     found = linear_page
     assert found.all("html") == [{"lang": "en"}]
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in found.all("meta")
-    assert len(found.all("table")) == len(found.all("caption")) == 6
+    assert len(found.all("table")) == len(found.all("caption")) == 7
     assert {attrs["scope"] for attrs in found.all("th")} == {"col", "row"}
     assert len(found.all("h1")) == 1
 
@@ -158,7 +158,7 @@ def test_one_feature_is_enough(tmp_path):
 
 def test_a_winner_without_a_known_kernel_shows_what_there_is(tmp_path, iris):
     found = report(tmp_path, search_for({"logistic": LogisticRegression()}, *iris), *iris)
-    assert found.sections == {"leaderboard", "confusion", "computed"}
+    assert found.sections == {"leaderboard", "confusion", "calibration", "computed"}
     assert "Gram matrices: the winner (LogisticRegression) has no kernel that mercer knows." in found.text
 
 
