@@ -2,9 +2,9 @@
 Few pairs: a learned kernel and the plain one
 =============================================
 
-*For nearest neighbours, when only few pairs were judged.* A kernel that was learned from few pairs knows which
-clusters there are, and little about the samples inside of one. `BlendedKernel` adds a share of the plain
-inner product, which orders what the learned kernel leaves equal.
+*For nearest neighbours, when only few pairs were judged.* A kernel that was learned from few pairs knows
+which clusters there are, and little about the samples inside of one. `BlendedKernel` adds a share of the
+plain inner product, which orders what the learned kernel leaves equal.
 """
 
 import numpy as np
@@ -67,9 +67,9 @@ for name, load in sets.items():
         print(f"  {task:20} {plain[k]:8.1f} {learned[k]:13.1f} {blended[k]:9.1f}")
 
 # %%
-# Neighbours are found better by the blend than by KernelBoost alone, on all three. Clusters stay as they were:
-# better than with the plain distance on iris and wine, where 60 pairs were enough, and worse on the breast
-# cancer data, where they were not. A blend repairs the order inside of clusters, not wrong clusters.
+# Neighbours are found better by the blend than by KernelBoost alone, on all three. Clusters hardly change:
+# they are better than with the plain distance on iris and wine, where 60 pairs were enough, and worse on the
+# breast cancer data, where they were not. A blend repairs the order inside of clusters, not wrong clusters.
 #
 # Plot
 # ----

@@ -36,7 +36,7 @@ typed = np.where(rng.uniform(size=n) < 0.01, 100.0 * rent, rent)
 table = pd.DataFrame(
     {
         "rent": [f"{value:,.2f} €" for value in typed],
-        "area": [f"{value:.0f} m²" if known else None for value, known in zip(area, rng.uniform(size=n) > 0.1)],
+        "area": pd.Series(area).map("{:.0f} m²".format).mask(rng.uniform(size=n) < 0.1),
         "district": district,
         "since": date.strftime("%Y-%m-%d"),
     }
