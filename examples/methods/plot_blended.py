@@ -62,9 +62,9 @@ for name, load in sets.items():
         draws.append(each)
     found[name] = np.mean(draws, axis=0)
     plain, learned, blended = found[name][[0, 1, 2 + shares.index(0.3)]]
-    print(f"{name + ', errors in %':22} {'plain':>8} {'KernelBoost':>13} {'blended':>9}")
+    print(f"{name + ', errors in %':26} {'plain':>8} {'KernelBoost':>13} {'blended':>9}")
     for k, task in enumerate(("nearest neighbour", "k-means")):
-        print(f"  {task:20} {plain[k]:8.1f} {learned[k]:13.1f} {blended[k]:9.1f}")
+        print(f"  {task:24} {plain[k]:8.1f} {learned[k]:13.1f} {blended[k]:9.1f}")
 
 # %%
 # Neighbours are found better by the blend than by KernelBoost alone, on all three. Clusters hardly change:
