@@ -97,8 +97,8 @@ def main(sizes: tuple[int, ...] = ()) -> None:
             before = f > 0
             wrong = float((before != (part.y > 0)).double().mean())
             print(
-                f"    {type(loss).__name__:8s} C = {C:<5g} tol = {tol:g}: {binning + seconds:.2f} s with bins; "
-                f"{found.n_iter} steps, relative gap {0.1 * found.residual:.1e}, training error "
+                f"    {type(loss).__name__:8s} C = {C:<5g} tol = {tol:g}: {binning + seconds:.2f} s with "
+                f"bins; {found.n_iter} steps, relative gap {0.1 * found.residual:.1e}, training error "
                 f"{100 * wrong:.2f} %; floor of its passes {100 * least / seconds:.0f} %; {alike}"
             )
         if n <= 10**6 and device == "cuda":
