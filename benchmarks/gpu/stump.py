@@ -85,21 +85,19 @@ def main(sizes: tuple[int, ...] = ()) -> None:
             f"{n:.0e} × {D}: bins {binning:.2f} s, gather {1e3 * gather:.2f} ms, scatter "
             f"{1e3 * scatter:.2f} ms (floor of either: {1e3 * floor:.2f} ms)"
         )
+        before = part.y > 0
         for loss, C, tol in FITS:
             seconds, found = timed(partial(fit, rows, C, loss, tol), device)
             least = (2 * found.n_iter + 1) * 2 * floor  # a look and a line search per step, two reads each
             f = part.gather(found.function.g) + found.bias
-            alike = (
-                f"{100 * float(((f > 0) == before).double().mean()):.3f} % predicted alike"
-                if tol == 1e-3
-                else ""
-            )
+            alike = 100 * float(((f > 0) == before).double().mean())
             before = f > 0
             wrong = float((before != (part.y > 0)).double().mean())
             print(
                 f"    {type(loss).__name__:8s} C = {C:<5g} tol = {tol:g}: {binning + seconds:.2f} s with "
                 f"bins; {found.n_iter} steps, relative gap {0.1 * found.residual:.1e}, training error "
-                f"{100 * wrong:.2f} %; floor of its passes {100 * least / seconds:.0f} %; {alike}"
+                f"{100 * wrong:.2f} %; floor of its passes {100 * least / seconds:.0f} %; "
+                f"{alike:.3f} % predicted as in the line before"
             )
         if n <= 10**6 and device == "cuda":
             compare(X[:200_000], y[:200_000])
