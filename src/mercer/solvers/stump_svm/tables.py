@@ -2,8 +2,7 @@ r"""Rows whose features have few values: a function is a table, and rows keep no
 
 The decision value of a row is looked up: :math:`f_i = \sum_d g_d[\mathrm{code}_{id}] + b`. A pass over the
 rows is a pure function of one part of them (`look_at`, `slopes_at`), and its results add up. Where the parts
-are, and who adds up, is all that engines differ in: memory and threads here, a GPU in `stump_svm.torch_rows`,
-the workers of a cluster in `stump_svm.dask_rows`.
+are, and who adds up, is all that engines differ in: memory and threads here, a GPU in `stump_svm.torch_rows`.
 """
 
 from collections.abc import Callable, Sequence
