@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -90,12 +91,21 @@ def solve_completely(
     max_iter: int | None,
 ) -> list[tuple[DualSolution, int]]:
     """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+    with (
+        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+        config_context(
+            assume_finite=True, skip_parameter_validation=True
+        ),  # they take longer than a small fit
+    ):
         found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter)
     return [
-        (finish_dual(K[np.ix_(rows, rows)], y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
+        (finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
         for p, (rows, y) in enumerate(problems)
     ]
+
+
+def _among(K: Array, rows: Index) -> Array:
+    return K if len(rows) == len(K) else K[np.ix_(rows, rows)]
 
 
 def finish_problems(
@@ -104,8 +114,7 @@ def finish_problems(
     """Return the SVMs with all their digits, and the objective and the residual of each problem."""
     coef, ends = np.zeros_like(found.coef), []
     for p, (rows, y) in enumerate(problems):
-        part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
-        done = finish_dual(part, y, found.coef[rows, p], C[rows])
+        done = finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows])
         coef[rows, p] = done.coef
         ends.append(done[1:])
     intercept, objective, residual = np.array(ends).T
@@ -133,7 +142,11 @@ def _polish(K: Array, y: Array, coef: Array, lower: Array, upper: Array) -> Arra
     system[:-1, :-1], system[-1, -1] = K[np.ix_(F, F)], 0.0
     bound = np.flatnonzero((coef == lower) | (coef == upper))
     rest = y[F] - K[np.ix_(F, bound)] @ coef[bound]
-    solution = lstsq(system, np.append(rest, -coef[bound].sum()))[0][:-1]
+    r = np.append(rest, -coef[bound].sum())
+    try:
+        solution = np.linalg.solve(system, r)[:-1]
+    except np.linalg.LinAlgError:
+        solution = lstsq(system, r)[0][:-1]
     polished = coef.copy()
     polished[F] = solution
     if np.any((solution < lower[F]) | (solution > upper[F])):
