@@ -11,7 +11,7 @@ from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.kernels import Kernel, Perceptron, Rescaled, Tree
@@ -20,6 +20,7 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option
+from mercer.samples import check_rows
 from mercer.solvers.relevance import Ridge, average_slopes, fit_ridge
 
 
@@ -184,7 +185,7 @@ class RelevanceKernel(KernelLearner):
     def transform(self, X: Any) -> Array:
         """Return coordinates of rows in the span of those of `fit`, whose inner products are the kernel."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = check_rows(self, X, reset=False)
         return self.span_.transform(X)
 
     @property
