@@ -19,7 +19,8 @@ LEARNER = KernelBoost(n_rounds=4, n_starts=1, max_iter=5, random_state=0)
 @parametrize_with_checks(
     [KernelSVC(KernelBoost(n_rounds=2, n_starts=1), kernel_per_class_pair=True)],
     expected_failed_checks=lambda svm: {
-        "check_sample_weight_equivalence_on_dense_data": "the learner does not see the weights"
+        f"check_sample_weight_equivalence_on_{kind}_data": "the learner does not see the weights"
+        for kind in ("dense", "sparse")
     },
 )
 def test_scikit_learns_checks(estimator, check):

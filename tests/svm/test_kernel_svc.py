@@ -1,6 +1,7 @@
 """KernelSVC against LIBSVM on the Gram matrix, by both of its roads."""
 
 import pickle
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -66,13 +67,7 @@ def shaken(X):
     return X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
 
 
-@parametrize_with_checks(
-    [KernelSVC(), KernelSVC(RBF()), KernelSVC(Stump()), KernelSVC(solver="features")],
-    # as for sklearn.svm.SVC: equal up to the tolerance of the solver, which is more than this check's 1e-7
-    expected_failed_checks=lambda svm: (
-        {} if svm.solver == "features" else {"check_sample_weight_equivalence_on_dense_data": "tolerance"}
-    ),
-)
+@parametrize_with_checks([KernelSVC(), KernelSVC(RBF()), KernelSVC(Stump()), KernelSVC(solver="features")])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -264,10 +259,28 @@ def test_data_that_cannot_be_is_refused_with_a_reason():
     X, y = MOONS
     with pytest.raises(ValueError, match="one class"):
         KernelSVC().fit(X, np.ones(80))
-    with pytest.raises(TypeError, match=r"toarray\(\)"):
-        KernelSVC().fit(csr_array(X), y)
     with pytest.raises(ValueError, match="NaN"):
         KernelSVC().fit(X * np.nan, y)
+
+
+@pytest.mark.parametrize("solver", ["gram", "features"])
+def test_sparse_samples_are_as_the_same_samples_dense(solver):
+    X, y = MOONS
+    X = np.where(np.abs(X) < 0.3, 0.0, X)
+    model = KernelSVC(solver=solver)
+    expected = clone(model).fit(X, y).decision_function(X)
+    assert_array_equal(clone(model).fit(csr_array(X), y).decision_function(csr_array(X)), expected)
+
+
+@EACH_DATA
+def test_few_free_samples_lie_on_the_margin_whatever_the_tolerance(data):
+    X, y = data
+    for rows in (np.isin(y, pair) for pair in combinations(np.unique(y), 2)):
+        model = KernelSVC(RBF(), tol=1e-3).fit(X[rows], y[rows])
+        svms = model.svms_[0]
+        free = np.abs(svms.coef[:, 0]) < 1.0  # C
+        assert free.sum() > 1
+        assert_allclose(svms(svms.anchors[free])[:, 0], np.sign(svms.coef[free, 0]), atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["gram", "features"])

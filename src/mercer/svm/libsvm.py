@@ -109,7 +109,7 @@ def _among(K: Array, rows: Index) -> Array:
 
 
 def finish_problems(
-    K: Array, found: GramSVMs, problems: list[TwoClassProblem], C: Array
+    K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: Array
 ) -> tuple[GramSVMs, Array, Array]:
     """Return the SVMs with all their digits, and the objective and the residual of each problem."""
     coef, ends = np.zeros_like(found.coef), []
