@@ -2,11 +2,10 @@ r"""Rows whose features have few values: a function is a table, and rows keep no
 
 The decision value of a row is looked up: :math:`f_i = \sum_d g_d[\mathrm{code}_{id}] + b`. A pass over the
 rows is a pure function of one part of them (`look_at`, `slopes_at`), and its results add up. Where the parts
-are, and who adds up, is all that engines differ in: memory and threads here, a GPU in `stump_svm.torch_rows`.
+are, and who adds up, is all that engines differ in: memory here, a GPU in `stump_svm.torch_rows`.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -21,9 +20,8 @@ from mercer.solvers.stump_svm.newton import add_up_by_code, solve_system
 from mercer.solvers.stump_svm.products import CodedColumns, look_up, sum_by_code
 from mercer.solvers.stump_svm.rows import Look, Point, Rounding, thin
 
-SAMPLE = (
-    8  # a Newton step uses the curvature of this many rows for each number of the table, if there are more
-)
+SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more
+PART_ROWS = 2**16  # rows of a part in memory: what is computed of them on the way stays in the cache
 
 
 class Table(NamedTuple):
@@ -148,9 +146,9 @@ class TableRows:
         return SAMPLE * int(np.prod(self.value.shape))
 
     @classmethod
-    def of(cls, columns: CodedColumns, y: Array, weight: Array, n_threads: int = 1) -> Self:
-        """Return rows in memory, in one part for each thread."""
-        ends = np.linspace(0, len(y), n_threads + 1).astype(int)
+    def of(cls, columns: CodedColumns, y: Array, weight: Array, part_rows: int = PART_ROWS) -> Self:
+        """Return rows in memory, in parts of about equal size."""
+        ends = np.linspace(0, len(y), -(-len(y) // part_rows) + 1).astype(int)
         parts = [
             Part(np.ascontiguousarray(columns.code[:, i:j]), y[i:j], weight[i:j]) for i, j in pairwise(ends)
         ]
@@ -232,10 +230,7 @@ class TableRows:
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return the function's results for each part."""
-        if len(self.parts) == 1:
-            return [function(self.parts[0], *arguments)]
-        with ThreadPoolExecutor(len(self.parts)) as pool:
-            return list(pool.map(lambda part: function(part, *arguments), self.parts))
+        return [function(part, *arguments) for part in self.parts]
 
     def add_up(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum of the function's results over the parts."""
