@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mercer._typing import Array, Index
+from mercer.limits import one_thread
 from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.multiclass import TwoClassProblem
 
@@ -98,10 +99,11 @@ def solve_completely(
         ),  # they take longer than a small fit
     ):
         found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter)
-    return [
-        (finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
-        for p, (rows, y) in enumerate(problems)
-    ]
+    with one_thread():
+        return [
+            (finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
+            for p, (rows, y) in enumerate(problems)
+        ]
 
 
 def _among(K: Array, rows: Index) -> Array:
