@@ -64,7 +64,8 @@ def load_model(path: Path) -> Model:
     is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
     if not is_ours or not pipeline.steps or not isinstance(pipeline[0], TableEncoder):
         raise WrongRequestError(
-            f"{path} is not from `mercer learn` and does not take tables: use it in Python with mercer.load."
+            f"{path} is not from `mercer learn`, or from that of an older mercer, and does not take tables: "
+            "train it again with `mercer learn`, or use it in Python with mercer.load."
         )
     with blaming_the_notes(path):
         names = [about.get(role) for role in ROLES]
