@@ -29,7 +29,7 @@ from mercer.svm.dual import TwoClassSVM
 from mercer.svm.libsvm import solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 
-LIBSVM_ROWS = 400  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
+LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
 LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots

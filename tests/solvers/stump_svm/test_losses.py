@@ -1,5 +1,7 @@
 """Each loss, as the solver fits it, against a generic convex solver; derivatives by differences; the gap."""
 
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -16,8 +18,7 @@ from mercer.solvers.stump_svm import (
     code_columns,
     solve,
 )
-from mercer.solvers.stump_svm.losses import quantile
-from mercer.solvers.stump_svm.rows import Rounding
+from mercer.solvers.stump_svm.losses import Rounding, quantile
 
 PINBALL = quantile(0.3)
 INSENSITIVE = CorneredLoss(epsilon=0.2)
@@ -91,9 +92,9 @@ def test_a_rounded_loss_responds_with_the_best_coefficient_between_its_bounds(na
     loss = LOSSES[name][0]
     _, y, C = make_problem(name, rng)
     f, target = rng.normal(size=len(y)), loss.target(np, y, C)
-    sigma = Rounding(1.0, 0.7, np.inf).sigma(np, C)
+    sigma = 2.0 * np.minimum(C / 0.7, 1.5)
     center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
-    response = loss.respond(np, f, target, center, sigma)
+    response = loss.respond(np, f, target, center, Rounding(2.0, 0.7, 1.5))
     share = np.linspace(0.0, 1.0, 20_001)[:, None]
     c = target.lower + share * (target.upper - target.lower)
     kept = c * (y - f) - loss.epsilon * np.abs(c)
@@ -101,3 +102,24 @@ def test_a_rounded_loss_responds_with_the_best_coefficient_between_its_bounds(na
     assert_allclose(response.coef, np.take_along_axis(c, rounded.argmax(axis=0)[None], axis=0)[0], atol=1e-3)
     assert_allclose(response.loss, np.maximum(kept.max(axis=0), 0.0).sum(), rtol=1e-3)
     assert_allclose(response.dual, response.coef @ y - loss.epsilon * np.abs(response.coef).sum())
+    assert_allclose(response.mass, response.coef.sum(), atol=1e-12)
+    assert_allclose(response.curvature, sigma * _differs(response.coef, target, loss.epsilon))
+
+
+def _differs(coef, target, epsilon):
+    return (coef > target.lower) & (coef < target.upper) & ((coef != 0.0) | (epsilon == 0.0))
+
+
+@pytest.mark.parametrize("name", ["hinge", "quantile", "ε-insensitive"])
+@pytest.mark.parametrize("centred", [False, True])
+def test_compiled_and_written_for_any_namespace_a_loss_is_the_same(name, centred, rng):
+    loss, term = LOSSES[name][0], Rounding(2.0, 0.7, 1.5)
+    _, y, C = make_problem(name, rng)
+    f, df, target = rng.normal(size=len(y)), rng.normal(size=len(y)), loss.target(np, y, C)
+    center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
+    other = SimpleNamespace(**vars(np))  # any namespace but NumPy itself
+    for ours, theirs in zip(*(loss.respond(xp, f, target, center, term) for xp in (np, other)), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+    shares = np.array([0.0, 0.3, 1.0])
+    ours, theirs = (loss.slopes(xp, f, df, target, center, term, shares) for xp in (np, other))
+    assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)

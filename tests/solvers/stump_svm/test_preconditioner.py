@@ -9,17 +9,21 @@ from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, ExactRows, code_columns, solve
 from mercer.solvers.stump_svm.newton import conjugate_gradients
 from mercer.solvers.stump_svm.preconditioner import (
+    Coarsening,
     choose_bins,
-    coarsen,
     factor_coarse_problem,
-    prepare_coarse_problem,
 )
-from mercer.solvers.stump_svm.products import make_operator
+from mercer.solvers.stump_svm.products import CodedColumns, make_operator
 
 
-def part_of(X, rows):
+def coarsening_of(columns):
+    n_values = columns.value.shape[1]
+    return Coarsening(columns.value, lambda d: np.bincount(columns.code[d], minlength=n_values))
+
+
+def columns_of(X, rows):
     columns = code_columns(X)
-    return make_operator(np.ascontiguousarray(columns.code[:, rows]), columns.value)
+    return CodedColumns(np.ascontiguousarray(columns.code[:, rows]), columns.value)
 
 
 def solve_bordered(K, ridge, r):
@@ -34,57 +38,59 @@ def solve_bordered(K, ridge, r):
 def test_preconditioning_solves_the_system_of_the_bins(rng, n_features, n_values):
     X = rng.integers(0, n_values, size=(120, n_features)) / n_values  # few values are coded, many are sorted
     X[:, 0] = np.where(X[:, 0] < 0.5, 0.0, X[:, 0])
-    columns = coarsen(part_of(X, np.arange(120)), 8)
-    moved = np.take_along_axis(columns.value, columns.code.astype(int), axis=1).T
+    columns = columns_of(X, np.arange(120))
+    bins = coarsening_of(columns).choose(8)
+    code = np.take_along_axis(bins.bin_of, columns.code.astype(int), axis=1)
+    moved = np.take_along_axis(bins.value, code.astype(int), axis=1).T
     scale, r = rng.uniform(0.5, 20, size=120), rng.normal(size=120)
-    z = factor_coarse_problem(columns, scale).apply(r)
+    z = factor_coarse_problem(code, bins.value, scale).apply(r)
     expected = solve_bordered(-cdist(moved, moved, "cityblock"), 1 / scale, r)
     assert_allclose(z, expected, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("n_values", [5, 200])
-def test_coarse_columns_are_near_the_values_and_say_how_near(rng, n_values):
+def test_bins_are_near_the_values_and_say_how_near(rng, n_values):
     X = rng.integers(0, n_values, size=(150, 3)) / 7.0
-    rows = np.arange(0, 150, 2)
-    columns = coarsen(part_of(X, rows), 16)
-    moved = np.take_along_axis(columns.value, columns.code.astype(int), axis=1).T
-    shift = np.where(n_values > 2 * len(rows), X[rows].min(axis=0), 0.0)  # sorted columns start at zero
-    assert_allclose(np.abs(X[rows] - shift - moved).sum(axis=1).mean(), columns.distance)
-    assert columns.distance <= 3 * np.ptp(X) / 16
+    columns = columns_of(X, np.arange(0, 150, 2))
+    bins = coarsening_of(columns).choose(16)
+    code = np.take_along_axis(bins.bin_of, columns.code.astype(int), axis=1)
+    moved = np.take_along_axis(bins.value, code.astype(int), axis=1).T
+    assert_allclose(np.abs(X[::2] - moved).sum(axis=1).mean(), bins.distance, atol=1e-15)
+    assert bins.distance <= 3 * np.ptp(X) / 16
     if n_values == 5:
-        assert columns.distance == pytest.approx(0.0, abs=1e-15)
+        assert bins.distance == pytest.approx(0.0, abs=1e-15)
 
 
 def test_bins_ascend_and_each_has_the_mean_of_its_rows(rng):
     value, count = np.sort(rng.normal(size=200)), rng.integers(0, 4, size=200).astype(float)
-    (bin_of,), (bin_value,), distance = choose_bins(value[None], count[None], 10)
+    bin_of, bin_value = choose_bins(value, count, 10)
     assert np.all(np.diff(bin_of.astype(int)) >= 0)
     means = [np.average(value[bin_of == k], weights=count[bin_of == k]) for k in range(10)]
     assert_allclose(bin_value, means)
-    assert_allclose(distance, count @ np.abs(value - bin_value[bin_of]))
 
 
 def test_bins_leave_out_equally_much():
     """Half of the rows in a hundredth of the range, half in the rest: √(rows × gap) calls for 1 bin in 11."""
     value = np.r_[np.linspace(0.0, 0.01, 1000, endpoint=False), np.linspace(0.01, 1.0, 1000)]
-    _, (bin_value,), _ = choose_bins(value[None], np.ones((1, 2000)), 22)
+    _, bin_value = choose_bins(value, np.ones(2000), 22)
     assert abs((bin_value < 0.01).sum() - 2) <= 1
 
 
 def test_a_constant_column_has_one_bin():
-    bin_of, bin_value, apart = choose_bins(np.full((1, 3), 2.5), np.ones((1, 3)), 4)
-    assert apart == 0.0
+    bin_of, bin_value = choose_bins(np.full(3, 2.5), np.ones(3), 4)
     np.testing.assert_array_equal(bin_of, 0)
     np.testing.assert_array_equal(bin_value, 2.5)
 
 
 def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_without(rng):
     X = np.round(rng.normal(size=(1000, 3)), 2)
-    K, part, r = -cdist(X, X, "cityblock"), part_of(X, np.arange(1000)), rng.normal(size=1000)
+    K, columns, r = -cdist(X, X, "cityblock"), columns_of(X, np.arange(1000)), rng.normal(size=1000)
+    operator, coarsening = make_operator(*columns), coarsening_of(columns)
     diagonal = float(np.mean(-K))
     for ridge, coarse in ((np.full(1000, 100.0), False), (rng.uniform(1e-3, 1e-2, size=1000), True)):
-        assert (prepare_coarse_problem(part, ridge, diagonal) is not None) == coarse
-        x, _, solved = conjugate_gradients(part, ridge, diagonal, r, np.empty(0), 1e-9, 5000)
+        problem = coarsening.prepare(columns.code, ridge, diagonal)
+        assert (problem is not None) == coarse
+        x, _, solved = conjugate_gradients(operator, ridge, diagonal, problem, r, np.empty(0), 1e-9, 5000)
         assert solved
         expected = solve_bordered(K, ridge, r)
         assert_allclose(x, expected, atol=1e-6 * np.abs(expected).max())
@@ -92,9 +98,11 @@ def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_withou
 
 def test_the_coarse_problem_saves_most_of_the_steps(rng):
     X = rng.normal(size=(1500, 4))
-    part, ridge, r = part_of(X, np.arange(1500)), np.full(1500, 1e-3), rng.normal(size=1500)
+    columns, ridge, r = columns_of(X, np.arange(1500)), np.full(1500, 1e-3), rng.normal(size=1500)
     # 4.5 is the mean of Σ_d |x_d − x'_d|, 4 × 2/√π
-    few = next(k for k in range(1, 2000) if conjugate_gradients(part, ridge, 4.5, r, np.empty(0), 1e-4, k)[2])
+    coarse = coarsening_of(columns).prepare(columns.code, ridge, 4.5)
+    system = (make_operator(*columns), ridge, 4.5, coarse, r, np.empty(0), 1e-4)
+    few = next(k for k in range(1, 2000) if conjugate_gradients(*system, k)[2])
     eigenvalues = np.linalg.eigvalsh(_centred(-cdist(X, X, "cityblock")))
     without = np.sqrt(eigenvalues[-1] / 1e-3)  # the root of the condition number, as without preconditioner
     assert few < without / 4

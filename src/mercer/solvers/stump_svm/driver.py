@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.limits import one_thread
-from mercer.solvers.stump_svm.losses import HINGE
-from mercer.solvers.stump_svm.rows import Look, Point, Rounding
+from mercer.solvers.stump_svm.losses import HINGE, Rounding
+from mercer.solvers.stump_svm.rows import Look, Point
 
 Progress = Callable[[int], Any]
 
@@ -35,15 +35,15 @@ class Settings(NamedTuple):
     near: float = 30.0
     """σ is this many times larger for a start that is near the solution, which a soft centre would leave."""
     growth: float = 3.0
-    few_steps: int = 4
+    few_steps: int = 3
     """σ grows by this factor after a centre that took at most this number of Newton steps: later centres are
     nearer to the solution, and can be stiffer."""
-    center_tol: float = 0.3
-    """A centre moves when what its problem lacks is this share of what its rounding costs."""
+    center_tol: float = 2.0
+    """A centre moves when what its problem lacks is at most this multiple of what its rounding costs."""
     gap_tol: float = 0.1
     """The relative duality gap at the end, as a share of tol: at tol itself, one row in a hundred that is
     near the boundary would still change sides."""
-    far: float = 100.0
+    far: float = 10.0
     """Before the gap is within this factor of what is wanted, LIBSVM's residual is not looked at."""
     least_residual: float = 0.01
     """A residual of this share of tol is enough, whatever the gap."""
@@ -60,7 +60,7 @@ class Settings(NamedTuple):
 
 
 SETTINGS = Settings()
-TINY = 1e-300
+TINY, HUGE = 1e-300, 1e300
 SAMPLE_FROM = 200_000  # rows from which on a fit starts from that of a sample
 DIGITS = 1e-13  # what is left of an objective below this share is rounding errors
 MOST_TRIALS = 60  # of a line search
@@ -146,7 +146,7 @@ class Search:
 
     def __init__(self, rows: Any, loss: Any, tol: float, start: Point | None) -> None:
         self.rows, self.loss, self.tol = rows, loss, tol
-        typical = SETTINGS.typical / rows.diagonal if rows.diagonal > 0 else np.inf
+        typical = SETTINGS.typical / rows.diagonal if rows.diagonal > 0 else HUGE
         near = start is not None and not rows.has_centers
         self.term = Rounding(SETTINGS.near if near else 1.0, SETTINGS.width, typical)
         self.point = Point(rows.zero(), 0.0) if start is None else start

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.compiled import njit
-from mercer.solvers.stump_svm.preconditioner import prepare_coarse_problem
+from mercer.solvers.stump_svm.preconditioner import Coarsening, Preconditioner
 from mercer.solvers.stump_svm.products import make_operator, sum_by_code
 
-CG_TOL = 0.3  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
+CG_TOL = 0.1  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
 
 
 def solve_system(
     code: NDArray[Any],
-    value: Array,
+    coarsening: Coarsening,
     weight: Array,
     first: Array,
     away: Array,
@@ -40,8 +40,10 @@ def solve_system(
         return away, 0.0
     ridge = 1.0 / weight
     df = -first * ridge
-    operator = make_operator(code, value)
-    x, bias, _ = conjugate_gradients(operator, ridge, diagonal, away + df, df, floor, 2 * len(df) + 20)
+    operator = make_operator(code, coarsening.value)
+    coarse = coarsening.prepare(code, ridge, diagonal)
+    most = 2 * len(df) + 20
+    x, bias, _ = conjugate_gradients(operator, ridge, diagonal, coarse, away + df, df, floor, most)
     return x, -bias
 
 
@@ -53,7 +55,14 @@ def add_up_by_code(code: NDArray[Any], v: Array, n_values: int) -> Array:
 
 
 def conjugate_gradients(
-    operator: Any, ridge: Array, diagonal: float, r: Array, df: Array, floor: float, max_steps: int
+    operator: Any,
+    ridge: Array,
+    diagonal: float,
+    coarse: Preconditioner | None,
+    r: Array,
+    df: Array,
+    floor: float,
+    max_steps: int,
 ) -> tuple[Array, float, bool]:
     """Solve (K + ridge) x + b = r with Σx = 0; return x, b, and whether that was enough steps.
 
@@ -64,34 +73,55 @@ def conjugate_gradients(
     """
     inverse = 1.0 / (ridge + diagonal)
     total, x, z, r = float(inverse.sum()), np.zeros(len(r)), np.empty(len(r)), r.copy()
-    b, rz, p = 0.0, 1.0, np.zeros(len(r))
-    coarse = prepare_coarse_problem(operator, ridge, diagonal)
-    for step in range(max_steps):
-        shift, new, largest, weighted, scale = look_at_residual(inverse, total, ridge, df, x, r, z)
+    b, rz, p, q = 0.0, 0.0, np.zeros(len(r)), np.zeros(len(r))
+    for _ in range(max_steps):
+        curved, shift, new, largest, weighted, scale = move_and_look(
+            p, q, rz, ridge, inverse, total, df, x, r, z
+        )
+        if not curved:
+            break  # K is singular along p: there is nothing to solve for
         b += shift
         if largest <= floor or (len(df) > 0 and weighted <= CG_TOL * CG_TOL * scale):
             return x, b, True
         if coarse is not None:
             z = coarse.apply(r)
             new = float(r @ z)
-        p *= new / rz if step > 0 else 0.0
+        p *= new / rz if rz > 0.0 else 0.0
         p += z
         rz = new
-        if not move_along(p, operator.product(p), ridge, rz, x, r):
-            break  # K is singular along p: there is nothing to solve for
+        q = operator.product(p)
     return x, b, False
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def look_at_residual(
-    inverse: Array, total: float, ridge: Array, df: Array, x: Array, r: Array, z: Array
-) -> tuple[float, float, float, float, float]:
-    """Make Σ r / (ridge + diagonal) zero, and put r / (ridge + diagonal) into z.
+def move_and_look(
+    p: Array,
+    q: Array,
+    rz: float,
+    ridge: Array,
+    inverse: Array,
+    total: float,
+    df: Array,
+    x: Array,
+    r: Array,
+    z: Array,
+) -> tuple[bool, float, float, float, float, float]:
+    """Move x and r along p, where q = K p, and look at the residual r.
 
-    Returns the shift of r, Σ r z, the largest |r|, and the weighted squares of r and of the change of f.
+    Makes Σ r / (ridge + diagonal) zero, and puts r / (ridge + diagonal) into z. Returns whether there is a
+    curvature along p, the shift of r, Σ r z, the largest |r|, and the weighted squares of r and of the change
+    of f.
     """
-    shift = 0.0
+    curvature = 0.0
+    for i in range(len(p)):
+        q[i] += ridge[i] * p[i]
+        curvature += p[i] * q[i]
+    if rz > 0.0 and curvature <= 0.0:
+        return False, 0.0, 0.0, 0.0, 0.0, 0.0
+    length, shift = rz / curvature if rz > 0.0 else 0.0, 0.0
     for i in range(len(r)):
+        x[i] += length * p[i]
+        r[i] -= length * q[i]
         shift += inverse[i] * r[i]
     shift /= total
     new, largest, weighted, scale = 0.0, 0.0, 0.0, 0.0
@@ -104,20 +134,4 @@ def look_at_residual(
             change = df[i] - ridge[i] * x[i] - r[i]
             weighted += r[i] * r[i] / ridge[i]
             scale += change * change / ridge[i]
-    return shift, new, largest, weighted, scale
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def move_along(p: Array, q: Array, ridge: Array, rz: float, x: Array, r: Array) -> bool:
-    """Move x and r along p, where q = K p; return whether there is a curvature to do so."""
-    curvature = 0.0
-    for i in range(len(p)):
-        q[i] += ridge[i] * p[i]
-        curvature += p[i] * q[i]
-    if curvature <= 0.0:
-        return False
-    length = rz / curvature
-    for i in range(len(p)):
-        x[i] += length * p[i]
-        r[i] -= length * q[i]
-    return True
+    return True, shift, new, largest, weighted, scale

@@ -57,10 +57,9 @@ class SortedColumns(NamedTuple):
 
     def product(self, v: Array) -> Array:
         """Return K v."""
-        pair = np.zeros((len(v), 2))  # input and output side by side: one cache line a cell, not two
-        pair[:, 0] = v
-        multiply_sorted(self.order, self.gap, 2.0 * float(v.sum()), pair)
-        return np.ascontiguousarray(pair[:, 1])
+        pair, out = np.empty((len(v), 2)), np.empty(len(v))
+        multiply_sorted(self.order, self.gap, v, pair, out)
+        return out
 
 
 def make_operator(code: NDArray[Any], value: Array) -> CodedColumns | SortedColumns:
@@ -203,12 +202,16 @@ def find_gaps(code: NDArray[Any], value: Array, order: NDArray[np.int32], gap: A
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def multiply_sorted(order: NDArray[np.int32], gap: Array, first_slope: float, pair: Array) -> None:
-    """Add K v to the second column of `pair`, whose first is v.
+def multiply_sorted(order: NDArray[np.int32], gap: Array, v: Array, pair: Array, out: Array) -> None:
+    """Put K v into `out`. Two features at once: one's sums are pending while the processor adds the other's.
 
-    Two features at once: the processor works on one while the other's sums are pending.
+    `pair` is room for v and K v side by side: one cache line a row, not two.
     """
     D, m = order.shape
+    first_slope = 0.0
+    for i in range(m):
+        pair[i, 0], pair[i, 1] = v[i], 0.0
+        first_slope += 2.0 * v[i]
     for d in range(0, D - 1, 2):
         slope, height = first_slope, 0.0
         slope_2, height_2 = first_slope, 0.0
@@ -227,3 +230,5 @@ def multiply_sorted(order: NDArray[np.int32], gap: Array, first_slope: float, pa
             pair[i, 1] += height
             slope -= 2.0 * pair[i, 0]
             height += slope * gap[D - 1, k]
+    for i in range(m):
+        out[i] = pair[i, 1]

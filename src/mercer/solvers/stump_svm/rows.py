@@ -15,8 +15,9 @@ import numpy as np
 from mercer._typing import Array
 from mercer.compiled import njit
 from mercer.solvers.stump_svm.columns import select_rows
-from mercer.solvers.stump_svm.losses import Response
+from mercer.solvers.stump_svm.losses import Response, Rounding
 from mercer.solvers.stump_svm.newton import solve_system
+from mercer.solvers.stump_svm.preconditioner import Coarsening
 from mercer.solvers.stump_svm.products import CodedColumns
 
 GOLDEN = 0.6180339887498949
@@ -47,18 +48,6 @@ class Point(NamedTuple):
         return Point(type(self.function)(*parts), self.bias + share * step.bias)
 
 
-class Rounding(NamedTuple):
-    """How far the corners of a loss are rounded: σ_i = stiffness × min(C_i / width, typical)."""
-
-    stiffness: float
-    width: float
-    typical: float
-
-    def sigma(self, xp: Any, C: Any) -> Any:
-        """Return σ of each row."""
-        return self.stiffness * xp.clip(C / self.width, None, self.typical)
-
-
 class Look(NamedTuple):
     """What a pass over the rows adds up, at a point."""
 
@@ -87,6 +76,7 @@ class ExactRows:
     y: Array
     weight: Array
     diagonal: float
+    coarsening: Coarsening
     target: Any = None  # with the penalties
     center: Array | None = None
     is_exact = True
@@ -99,7 +89,9 @@ class ExactRows:
         v = np.full(len(y), -1.0)
         v[thin(np.arange(len(y)), 2)] = 1.0
         v -= v.mean()
-        return cls(columns, y, weight, max(float(v @ columns.product(v)) / len(v), 0.0))
+        diagonal, n_values = max(float(v @ columns.product(v)) / len(v), 0.0), columns.value.shape[1]
+        coarsening = Coarsening(columns.value, lambda d: np.bincount(columns.code[d], minlength=n_values))
+        return cls(columns, y, weight, diagonal, coarsening)
 
     def with_penalty(self, loss: Any, C: float, centers: Sequence[Array] | None = None) -> Self:
         """Return the rows with penalties C × weight."""
@@ -138,24 +130,22 @@ class ExactRows:
     def respond(self, point: Point, loss: Any, term: Rounding) -> Response:
         """Return how the rows respond to their decision values."""
         f = point.function.value + point.bias
-        sigma = None if loss.smooth else term.sigma(np, self.target.C)
-        response: Response = loss.respond(np, f, self.target, self.center, sigma)
+        response: Response = loss.respond(np, f, self.target, self.center, term)
         return response
 
     def balance(self, point: Point, loss: Any, term: Rounding) -> Point:
         """Move the intercept to where the coefficients sum to zero, by Newton steps."""
         if loss.smooth:
             return point
-        sigma, (_, _, lower, upper) = term.sigma(np, self.target.C), self.target
-        bias, last = point.bias, np.inf
+        last = np.inf
         for _ in range(BALANCE_STEPS):
-            coef = loss.coef(np, point.function.value + bias, self.target, self.center, sigma)
-            mass = float(coef.sum())
-            slope = float(sigma @ ((coef > lower) & (coef < upper)))
-            if slope == 0.0 or not abs(mass) < last or abs(mass) <= SUM_TOL * float(np.abs(coef).sum()):
+            r = self.respond(point, loss, term)
+            slope = float(r.curvature.sum())
+            enough = abs(r.mass) <= SUM_TOL * float(np.abs(r.coef).sum())
+            if slope == 0.0 or enough or not abs(r.mass) < last:
                 break
-            bias, last = bias + mass / slope, abs(mass)
-        return point._replace(bias=bias)
+            point, last = point._replace(bias=point.bias + r.mass / slope), abs(r.mass)
+        return point
 
     def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
         """Return the sums at a point. `away` has its value where its coefficients are, and at curved rows."""
@@ -165,15 +155,13 @@ class ExactRows:
         free |= step != 0.0
         value = np.zeros(self.n_rows)
         value[free] = self.columns.product_at(step, np.flatnonzero(free))
-        sums = (float(r.coef.sum()), *r[2:])
-        return Look(RowFunction(step, value), *sums, len(J), J, r.curvature[J])
+        return Look(RowFunction(step, value), *r[2:], len(J), J, r.curvature[J])
 
     def slopes(self, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
         """Return Σ_i c_i Δf_i at some shares of a step."""
         f, df = point.function.value + point.bias, step.function.value + step.bias
-        sigma = None if loss.smooth else term.sigma(np, self.target.C)
-        coefs = (loss.coef(np, f + s * df, self.target, self.center, sigma) for s in shares)
-        return np.array([float(coef @ df) for coef in coefs])
+        slopes: Array = loss.slopes(np, f, df, self.target, self.center, term, shares)
+        return slopes
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
@@ -185,7 +173,7 @@ class ExactRows:
             step -= spread
             away = away - self.columns.product_at(spread, J)
         code = np.take(self.columns.code, J, axis=1)
-        x, bias = solve_system(code, self.columns.value, seen.curvature, first, away, self.diagonal, floor)
+        x, bias = solve_system(code, self.coarsening, seen.curvature, first, away, self.diagonal, floor)
         step[J] -= x
         return Point(RowFunction(step, self.columns.product(step)), bias)
 

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.losses import Response
+from mercer.solvers.stump_svm.losses import Response, Rounding
 from mercer.solvers.stump_svm.newton import add_up_by_code, solve_system
+from mercer.solvers.stump_svm.preconditioner import Coarsening
 from mercer.solvers.stump_svm.products import CodedColumns, look_up, sum_by_code
-from mercer.solvers.stump_svm.rows import Look, Point, Rounding, thin
+from mercer.solvers.stump_svm.rows import Look, Point, thin
 
 SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more
 PART_ROWS = 2**16  # rows of a part in memory: what is computed of them on the way stays in the cache
@@ -97,8 +98,7 @@ class PartLook(NamedTuple):
 def respond(part: Any, point: Point, loss: Any, term: Rounding) -> Response:
     """Return how the rows of a part respond to their decision values."""
     f = part.gather(point.function.g) + point.bias
-    sigma = None if loss.smooth else term.sigma(part.xp, part.target.C)
-    response: Response = loss.respond(part.xp, f, part.target, part.center, sigma)
+    response: Response = loss.respond(part.xp, f, part.target, part.center, term)
     return response
 
 
@@ -106,16 +106,14 @@ def look_at(part: Any, point: Point, loss: Any, term: Rounding, every: int) -> P
     """Return what a part of the rows adds to the sums at a point."""
     r = respond(part, point, loss, term)
     histogram = part.scatter(r.coef, point.function.g.shape[1])
-    sums: Any = (float(r.coef.sum(dtype=part.xp.float64)), *r[2:], *part.take_curved(r.curvature, every))
-    return PartLook(histogram, *sums)
+    return PartLook(histogram, *r[2:], *part.take_curved(r.curvature, every))
 
 
 def slopes_at(part: Any, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
     """Return what a part of the rows adds to Σ_i c_i Δf_i, at some shares of a step."""
     f, df = (part.gather(p.function.g) + p.bias for p in (point, step))
-    sigma = None if loss.smooth else term.sigma(part.xp, part.target.C)
-    coefs = (loss.coef(part.xp, f + float(s) * df, part.target, part.center, sigma) for s in shares)
-    return np.array([float((coef * df).sum(dtype=part.xp.float64)) for coef in coefs])
+    slopes: Array = loss.slopes(part.xp, f, df, part.target, part.center, term, shares)
+    return slopes
 
 
 def set_penalty(part: Any, loss: Any, C: float) -> Any:
@@ -137,6 +135,7 @@ class TableRows:
     parts: Sequence[Any]
     n_rows: int
     diagonal: float = 0.0
+    coarsening: Any = None
     is_exact = False
     keeps_centers = True
 
@@ -177,9 +176,10 @@ class TableRows:
 
     def measured(self) -> Self:
         """Fill in the mean diagonal of the centred kernel, which is the mean distance of two rows."""
-        share = self.add_up(count, self.value.shape[1]).cumsum(1)[:, :-1] / self.n_rows
-        gap = self.value[:, 1:] - self.value[:, :-1]
-        return replace(self, diagonal=float((2.0 * share * (1.0 - share) * gap).sum()))
+        n_rows = self.add_up(count, self.value.shape[1])
+        share, gap = n_rows.cumsum(1)[:, :-1] / self.n_rows, self.value[:, 1:] - self.value[:, :-1]
+        diagonal = float((2.0 * share * (1.0 - share) * gap).sum())
+        return replace(self, diagonal=diagonal, coarsening=Coarsening(self.value, n_rows.__getitem__))
 
     def zero(self) -> Table:
         """Return the function that is zero."""
@@ -213,7 +213,7 @@ class TableRows:
         away = seen.away.g - integrate(self.value, add_up_by_code(seen.near, first, n_values))
         r = np.zeros(len(weight))
         look_up(seen.near, away, r)
-        x, bias = solve_system(seen.near, self.value, weight, first, r, self.diagonal, floor)
+        x, bias = solve_system(seen.near, self.coarsening, weight, first, r, self.diagonal, floor)
         away -= integrate(self.value, add_up_by_code(seen.near, x, n_values))
         return Point(Table(away), bias)
 
