@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import check_random_state
 
 from mercer._typing import Array
@@ -21,7 +21,6 @@ from mercer.solvers.stump_svm import (
     choose_knots,
     code_columns,
     integrate,
-    select_rows,
     solve_path,
 )
 from mercer.svm.base import Samples
@@ -107,6 +106,22 @@ class TrainingRows(NamedTuple):
         return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
 
 
+class FewRows(NamedTuple):
+    """The rows of all two-class problems, for LIBSVM: their values, in bins or not."""
+
+    X: Array
+    units: Units
+
+    @classmethod
+    def prepare(cls, X: Array, max_bins: int | None, random_state: int | None) -> "FewRows":
+        """Convert the values to our units, and move them to their bins if there shall be some."""
+        if max_bins is None:
+            units = Units.of(X)
+            return cls(units.convert(X), units)
+        (code, value), units = TrainingRows.prepare(X, max_bins, random_state)
+        return cls(np.take_along_axis(value, code.astype(np.intp), axis=1).T, units)
+
+
 def fit_path(
     rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], loss: Any = HINGE, **options: Any
 ) -> Iterator[TwoClassSVM]:
@@ -116,11 +131,14 @@ def fit_path(
         bound = _reachable(y, bound)
     engine: Any = (TableRows if _is_table(columns) else ExactRows).of(columns, y, bound)
     for solution in solve_path(engine, Cs, loss, **options):
-        yield _finish(rows, solution)
+        function: Any = solution.function
+        is_table = not isinstance(function, RowFunction)
+        knots, values = (columns.value, function.g) if is_table else _bends(columns, function.coef)
+        yield _finish(knots, values, rows.units, solution)
 
 
 def fit_by_libsvm(
-    rows: TrainingRows,
+    rows: FewRows,
     problems: Sequence[TwoClassProblem],
     samples: Samples,
     Cs: Sequence[float],
@@ -132,27 +150,26 @@ def fit_by_libsvm(
 
     What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
     """
-    K, bound = _gram(rows.columns), rows.units.scale * samples.weight
+    K, bound = _gram(rows.X), rows.units.scale * samples.weight
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
     for C in Cs:
         found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
         fits = []
         for (part, y), (solution, n_iter) in zip(problems, found, strict=True):
             if solution.residual > tol and max_iter is None:
-                few = TrainingRows(select_rows(rows.columns, part), rows.units)
+                few = TrainingRows(code_columns(rows.X[part]), rows.units)
                 fits += list(fit_path(few, y, samples.weight[part], [C], tol=tol))
             else:
-                coef = np.zeros(len(K))
-                coef[part], b = solution.coef, solution.intercept
-                ends = (solution.objective, solution.residual, n_iter)
-                fits.append(_finish(rows, Solution(RowFunction(coef, coef), b, [solution.coef], *ends)))
+                coef, b, objective, residual = solution
+                knots, values = _integrate_rows(rows.X[part].T, coef)
+                ends = Solution(None, b, [coef], objective, residual, n_iter)
+                fits.append(_finish(knots, values, rows.units, ends))
         yield fits
 
 
-def _gram(columns: CodedColumns) -> Array:
+def _gram(X: Array) -> Array:
     """Return K as the solver has it, 2 Σ_d min(x_id, x_jd) with x measured from the smallest value."""
-    X = np.take_along_axis(columns.value, columns.code.astype(np.intp), axis=1).T - columns.value[:, 0]
-    total, K = X.sum(axis=1), cdist(X, X, "cityblock")
+    total, K = X.sum(axis=1), squareform(pdist(X, "cityblock"))
     return np.subtract(total[:, None] + total, K, out=K)
 
 
@@ -169,21 +186,15 @@ def _reachable(y: Array, bound: Array) -> Array:
     return np.minimum(bound, (1.0 + 1e-9) * np.where(y > 0, negative, positive))
 
 
-def _finish(rows: TrainingRows, solution: Solution) -> TwoClassSVM:
-    """Return the machine in the units of the data."""
-    scale, columns = rows.units.scale, rows.columns
-    if isinstance(solution.function, RowFunction):
-        knots, values = _bends(columns, solution.function.coef)
-    else:
-        knots, values = columns.value, solution.function.g.copy()
+def _finish(knots: Array, values: Array, units: Units, solution: Solution) -> TwoClassSVM:
+    """Return the machine of some shape functions in the units of the data."""
     means = values.mean(axis=1)
-    values -= means[:, None]
-    function = AdditiveFunction(knots, values, solution.bias + float(means.sum()), rows.units)
+    function = AdditiveFunction(knots, values - means[:, None], solution.bias + float(means.sum()), units)
     return TwoClassSVM(
         function,
         function.intercept,
-        np.concatenate(solution.coefs) / scale,
-        solution.objective / scale,
+        np.concatenate(solution.coefs) / units.scale,
+        solution.objective / units.scale,
         solution.n_iter,
         solution.residual,
     )
@@ -197,13 +208,19 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     n_values, support = columns.value.shape[1], np.flatnonzero(coef)
     if n_values <= max(len(support), FEW_VALUES):
         return columns.value, integrate(columns.value, add_up_by_code(columns.code, coef, n_values))
+    code = columns.code[:, support].astype(np.intp)
+    return _integrate_rows(np.take_along_axis(columns.value, code, axis=1), coef[support])
+
+
+def _integrate_rows(x: Array, coef: Array) -> tuple[Array, Array]:
+    """Return the values x (D, n) of the support vectors, ascending, and each g_d there."""
+    support = np.flatnonzero(coef)
     if len(support) == 0:
-        return columns.value[:, :1], np.zeros((len(columns.value), 1))
-    code = columns.code[:, support]
-    order = np.argsort(code, axis=1, kind="stable")
-    ordered = np.take_along_axis(code, order, axis=1).astype(np.intp)
-    knots = np.take_along_axis(columns.value, ordered, axis=1)
-    return knots, integrate(knots, coef[support][order])
+        return x[:, :1], np.zeros((len(x), 1))
+    x, coef = x[:, support], coef[support]
+    order = np.argsort(x, axis=1, kind="stable")
+    knots = np.take_along_axis(x, order, axis=1)
+    return knots, integrate(knots, coef[order])
 
 
 def _sample_rows(X: Array, rng: np.random.RandomState) -> Array:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
+from sklearn.svm import _libsvm
+from sklearn.utils import assert_all_finite
 
 from mercer._typing import Array, Index
 from mercer.limits import one_thread
@@ -50,35 +50,64 @@ def solve_on_gram(
     One against one it is a single call, for which LIBSVM takes the rows of two classes out of the Gram matrix
     by itself. Problems and signs are those of `mercer.svm.multiclass`.
     """
+    assert_all_finite(K)
     n_classes = int(label.max()) + 1
-    svc = SVC(kernel="precomputed", tol=tol, max_iter=max_iter or -1, cache_size=CACHE, random_state=0)
     if n_classes == 2:
-        return _of_two_classes(svc.fit(K, label, sample_weight=C), len(K))
+        return _of_two_classes(_call_libsvm(K, label, C, tol, max_iter or -1), len(K))
     if scheme == "ovo":
-        return _of_class_pairs(svc.fit(K, label, sample_weight=C), len(K))
-    each = [_of_two_classes(svc.fit(K, label == k, sample_weight=C), len(K)) for k in range(n_classes)]
+        return _of_class_pairs(_call_libsvm(K, label, C, tol, max_iter or -1), len(K))
+    each = [
+        _of_two_classes(_call_libsvm(K, label == k, C, tol, max_iter or -1), len(K)) for k in range(n_classes)
+    ]
     return GramSVMs(*(np.concatenate(parts, axis=-1) for parts in zip(*each, strict=True)))
 
 
-def _of_two_classes(svc: SVC, n: int) -> GramSVMs:
+class _Found(NamedTuple):
+    support: Index  # class by class
+    n_support: Index
+    coef: Array  # (n_classes − 1, n_support): of a support vector against each other class
+    intercept: Array
+    n_iter: Index
+
+
+def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> _Found:
+    """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit."""
+    _libsvm.set_verbosity_wrap(0)
+    support, _, n_support, coef, intercept, _, _, stopped, n_iter = _libsvm.fit(
+        K,
+        label.astype(np.float64),
+        kernel="precomputed",
+        sample_weight=C,
+        tol=tol,
+        cache_size=CACHE,
+        max_iter=max_iter,
+    )
+    if stopped:
+        warnings.warn(
+            f"LIBSVM stopped after {max_iter} iterations. Scale the features, or increase max_iter.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return _Found(support, n_support, coef, intercept, n_iter)
+
+
+def _of_two_classes(found: _Found, n: int) -> GramSVMs:
+    """Its decisions are positive for the earlier class, ours for the later."""
     coef = np.zeros((n, 1))
-    coef[svc.support_, 0] = svc.dual_coef_[0]
-    return GramSVMs(coef, svc.intercept_.copy(), svc.n_iter_.copy())
+    coef[found.support, 0] = -found.coef[0]
+    return GramSVMs(coef, -found.intercept, found.n_iter)
 
 
-def _of_class_pairs(svc: SVC, n: int) -> GramSVMs:
-    """Take the problems apart: LIBSVM keeps the coefficients of a support vector against each other class.
-
-    Its decisions are positive for the earlier class, ours for the later.
-    """
-    ends = np.cumsum(svc.n_support_)
-    places = [slice(end - size, end) for end, size in zip(ends, svc.n_support_, strict=True)]
+def _of_class_pairs(found: _Found, n: int) -> GramSVMs:
+    """Take the problems apart: each support vector has a coefficient against each other class."""
+    ends = np.cumsum(found.n_support)
+    places = [slice(end - size, end) for end, size in zip(ends, found.n_support, strict=True)]
     pairs = list(combinations(range(len(places)), 2))
     coef = np.zeros((n, len(pairs)))
     for k, (a, b) in enumerate(pairs):
-        coef[svc.support_[places[a]], k] = -svc.dual_coef_[b - 1, places[a]]
-        coef[svc.support_[places[b]], k] = -svc.dual_coef_[a, places[b]]
-    return GramSVMs(coef, -svc.intercept_, svc.n_iter_.copy())
+        coef[found.support[places[a]], k] = -found.coef[b - 1, places[a]]
+        coef[found.support[places[b]], k] = -found.coef[a, places[b]]
+    return GramSVMs(coef, -found.intercept, found.n_iter)
 
 
 def solve_completely(
@@ -92,12 +121,7 @@ def solve_completely(
     max_iter: int | None,
 ) -> list[tuple[DualSolution, int]]:
     """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
-    with (
-        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-        config_context(
-            assume_finite=True, skip_parameter_validation=True
-        ),  # they take longer than a small fit
-    ):
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter)
     with one_thread():
         return [
@@ -126,39 +150,35 @@ def finish_problems(
 def finish_dual(K: Array, y: Array, coef: Array, bound: Array) -> DualSolution:
     """Return LIBSVM's solution of a two-class problem with the last digits, and how good it is."""
     lower, upper = np.minimum(y, 0) * bound, np.maximum(y, 0) * bound
-    coef = _polish(K, y, coef, lower, upper)
     value = _product(K, coef)
     residual, intercept = measure_violation(coef, value, y, lower, upper)
+    F = np.flatnonzero((lower < coef) & (coef < upper))
+    if 2 <= len(F) <= POLISH_ROWS:
+        polished, polished_value = _polish(K, F, y, coef, value)
+        # where this is no better, LIBSVM's tolerance hid the right rows
+        if np.all((polished[F] >= lower[F]) & (polished[F] <= upper[F])):
+            after, b = measure_violation(polished, polished_value, y, lower, upper)
+            if after < residual:
+                coef, value, residual, intercept = polished, polished_value, after, b
     return DualSolution(coef, intercept, float(0.5 * coef @ value - y @ coef), residual)
 
 
-def _polish(K: Array, y: Array, coef: Array, lower: Array, upper: Array) -> Array:
-    """Solve K_FF c_F + b = (y − K c_B)_F, Σc = 0 for the free rows F: LIBSVM's solution with all its digits.
-
-    Where that is no better, LIBSVM's tolerance hid the right rows, and its solution stays.
-    """
-    F = np.flatnonzero((lower < coef) & (coef < upper))
-    if not 2 <= len(F) <= POLISH_ROWS:
-        return coef
+def _polish(K: Array, F: Index, y: Array, coef: Array, value: Array) -> tuple[Array, Array]:
+    """Solve K_FF Δc + b = (y − K c)_F, ΣΔc = −Σc for the free rows F; return c and K c after it."""
     system = np.ones((len(F) + 1, len(F) + 1))
-    system[:-1, :-1], system[-1, -1] = K[np.ix_(F, F)], 0.0
-    bound = np.flatnonzero((coef == lower) | (coef == upper))
-    rest = y[F] - K[np.ix_(F, bound)] @ coef[bound]
-    r = np.append(rest, -coef[bound].sum())
+    system[:-1, :-1], system[-1, -1] = K[F[:, None], F], 0.0
+    r = np.append((y - value)[F], -coef.sum())
     try:
-        solution = np.linalg.solve(system, r)[:-1]
+        step = np.linalg.solve(system, r)[:-1]
     except np.linalg.LinAlgError:
-        solution = lstsq(system, r)[0][:-1]
+        step = lstsq(system, r)[0][:-1]
     polished = coef.copy()
-    polished[F] = solution
-    if np.any((solution < lower[F]) | (solution > upper[F])):
-        return coef
-    before, after = (measure_violation(c, _product(K, c), y, lower, upper)[0] for c in (coef, polished))
-    return polished if after < before else coef
+    polished[F] += step
+    return polished, value + step @ K[F]
 
 
 def _product(K: Array, coef: Array) -> Array:
     """Return K c, whose columns of coefficients zero are not read."""
     support = np.flatnonzero(coef)
-    product: Array = K[:, support] @ coef[support] if 2 * len(support) < len(coef) else K @ coef
+    product: Array = coef[support] @ K[support] if 2 * len(support) < len(coef) else K @ coef
     return product

@@ -17,6 +17,7 @@ from mercer.svm.additive import (
     LIBSVM_ROWS,
     MAX_STEPS,
     AdditiveFunction,
+    FewRows,
     TrainingRows,
     fit_by_libsvm,
     fit_path,
@@ -83,7 +84,7 @@ class PerceptronSVM(DualSVC):
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]]:
         directions = self._directions(samples.X.shape[1])
-        rows = TrainingRows.prepare(samples.X @ directions, self.max_bins, self._seed)
+        rows = FewRows.prepare(samples.X @ directions, self.max_bins, self._seed)
         for fits in fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter):
             yield [fit._replace(function=SlicedFunction(directions, fit.function)) for fit in fits]
 

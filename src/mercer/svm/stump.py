@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._typing import Array
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE, LogLoss
-from mercer.svm.additive import LIBSVM_ROWS, MAX_STEPS, ShapeFunction, TrainingRows, fit_by_libsvm, fit_path
+from mercer.svm.additive import (
+    LIBSVM_ROWS,
+    MAX_STEPS,
+    FewRows,
+    ShapeFunction,
+    TrainingRows,
+    fit_by_libsvm,
+    fit_path,
+)
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
 from mercer.svm.multiclass import TwoClassProblem, combine_probabilities
@@ -43,7 +51,7 @@ class StumpSVM(DualSVC):
     ) -> Iterator[Sequence[TwoClassSVM]] | None:
         if self.loss != "hinge" or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
             return None
-        rows = TrainingRows.prepare(samples.X, self.max_bins, self._seed)
+        rows = FewRows.prepare(samples.X, self.max_bins, self._seed)
         return fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter)
 
     @available_if(lambda self: self.loss == "log_loss")
