@@ -22,6 +22,7 @@ from mercer.solvers.stump_svm import (
     code_columns,
     integrate,
     solve_path,
+    sort_by_counting,
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
@@ -68,7 +69,9 @@ class Units(NamedTuple):
 
     def convert(self, X: Array) -> Array:
         """Return the rows in these units."""
-        return (X - self.offset) / self.scale
+        X = X - self.offset
+        X /= self.scale
+        return X
 
 
 class AdditiveFunction(NamedTuple):
@@ -208,8 +211,12 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     n_values, support = columns.value.shape[1], np.flatnonzero(coef)
     if n_values <= max(len(support), FEW_VALUES):
         return columns.value, integrate(columns.value, add_up_by_code(columns.code, coef, n_values))
-    code = columns.code[:, support].astype(np.intp)
-    return _integrate_rows(np.take_along_axis(columns.value, code, axis=1), coef[support])
+    if len(support) == 0:
+        return columns.value[:, :1], np.zeros((len(columns.value), 1))
+    code, order = columns.code[:, support], np.empty((len(columns.code), len(support)), np.int32)
+    sort_by_counting(code, n_values, order)
+    knots = np.take_along_axis(columns.value, np.take_along_axis(code, order, axis=1).astype(np.intp), axis=1)
+    return knots, integrate(knots, coef[support][order])
 
 
 def _integrate_rows(x: Array, coef: Array) -> tuple[Array, Array]:

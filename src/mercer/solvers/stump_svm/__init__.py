@@ -4,7 +4,7 @@ from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_col
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
 from mercer.solvers.stump_svm.newton import add_up_by_code
-from mercer.solvers.stump_svm.products import CodedColumns
+from mercer.solvers.stump_svm.products import CodedColumns, sort_by_counting
 from mercer.solvers.stump_svm.rows import ExactRows, Point, RowFunction, measure_violation
 from mercer.solvers.stump_svm.tables import TableRows, integrate
 
@@ -29,4 +29,5 @@ __all__ = [
     "select_rows",
     "solve",
     "solve_path",
+    "sort_by_counting",
 ]

@@ -43,7 +43,7 @@ class Settings(NamedTuple):
     gap_tol: float = 0.1
     """The relative duality gap at the end, as a share of tol: at tol itself, one row in a hundred that is
     near the boundary would still change sides."""
-    far: float = 10.0
+    far: float = 2.0
     """Before the gap is within this factor of what is wanted, LIBSVM's residual is not looked at."""
     least_residual: float = 0.01
     """A residual of this share of tol is enough, whatever the gap."""
@@ -153,6 +153,7 @@ class Search:
         self.every = 1  # the share of the curved rows that a Newton step uses
         self.n_steps = 0  # since the centre moved
         # LIBSVM's conditions of optimality are those of a loss with one corner
+        self.settled: Any = None  # what the engine made of the point, if it was asked
         self.settles = rows.is_exact and not loss.smooth and loss.epsilon == 0.0
         self._look_around()
 
@@ -167,7 +168,7 @@ class Search:
         # a centre slow to settle may need more digits
         floor = SETTINGS.floor * self.tol * 0.5**self.n_steps
         step = self.rows.newton_step(self.point, self.here, floor)
-        self.point = self.point.moved(step, self._line_search(step))
+        self.point, self.settled = self.point.moved(step, self._line_search(step)), None
         self._look_around()
         self.n_steps += 1
         return True
@@ -176,7 +177,9 @@ class Search:
         """Return where the search is."""
         primal, gap, _ = self._objectives()
         if self.settles:
-            function, bias, residual = self.rows.settle(self.point, self.loss, self.term)
+            function, bias, residual = self.settled or self.rows.settle(
+                self.point, self.loss, self.term, self.tol
+            )
             objective = 0.5 * self.rows.inner(function, function) - float(self.rows.target.y @ function.coef)
             return Solution(function, bias, [function.coef], objective, residual, n_iter)
         residual = gap / (SETTINGS.gap_tol * self._scale(primal))
@@ -187,10 +190,11 @@ class Search:
         wanted = max(SETTINGS.gap_tol * self.tol * self._scale(primal), SETTINGS.least_gap * abs(primal))
         if not self.settles or gap > SETTINGS.far * wanted:
             return gap <= wanted
-        function, _, residual = self.rows.settle(self.point, self.loss, self.term)
         # where all of f is within less than one, as for small C, errors count as a share of that
-        tol = min(self.tol, max(self.tol * float(np.ptp(function.value)), SETTINGS.least_tol))
-        return bool(residual <= tol and (gap <= wanted or residual <= SETTINGS.least_residual * tol))
+        tol = min(self.tol, max(self.tol * float(np.ptp(self.point.function.value)), SETTINGS.least_tol))
+        tol *= 1.0 if gap <= wanted else SETTINGS.least_residual
+        self.settled = self.rows.settle(self.point, self.loss, self.term, tol)
+        return bool(self.settled[2] <= tol)
 
     def _scale(self, primal: float) -> float:
         """Return the size of the objective, or of the penalty: twice the gap bounds its error."""

@@ -185,18 +185,21 @@ class ExactRows:
         """Return the coefficients of the rows."""
         return [self.respond(point, loss, term).coef]
 
-    def settle(self, point: Point, loss: Any, term: Rounding) -> tuple[RowFunction, float, float]:
+    def settle(self, point: Point, loss: Any, term: Rounding, tol: float) -> tuple[RowFunction, float, float]:
         """Return a function whose coefficients are in their bounds and of sum zero, its b, and the residual.
 
         The residual is LIBSVM's: the largest violation of the optimality conditions. The better of two: the
-        point's coefficients, which have more digits, and the rows' response, which has more on their bounds.
+        point's coefficients, which have more digits, and the rows' response, which has more on their bounds;
+        the first of them if its residual is at most `tol`.
         """
-        ends = []
+        ends: list[tuple[RowFunction, float, float]] = []
         for given in (point.function.coef, self.respond(point, loss, term).coef):
             coef = self._balanced(self._inside(given))
             value = point.function.value + self.columns.product(coef - point.function.coef)
             residual, bias = measure_violation(coef, value, self.y, self.target.lower, self.target.upper)
             ends.append((RowFunction(coef, value), bias, residual))
+            if residual <= tol:
+                break
         return min(ends, key=lambda end: end[2])
 
     def _inside(self, coef: Array) -> Array:
