@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
 from mercer.search import Candidate, SearchWarning
-from mercer.search.label_task import LabelTask
+from mercer.search.label_task import LabelTask, decide
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_moons(60, noise=0.3, random_state=0)
@@ -185,3 +185,21 @@ def test_the_winners_own_warning_is_shown_once():
     assert [warning.category for warning in seen if warning.category is not SearchWarning] == [
         ConvergenceWarning
     ]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(SVC(C=0.1), SVC(break_ties=True), SVC(decision_function_shape="ovo")),
+        *(StumpSVC(C=0.01), KernelSVC(RBF()), KernelSVC(C=1e-9)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_what_is_decided_is_what_is_predicted(model, n_classes, rng):
+    # labels by chance: many votes are equal; and one row many times, where nothing is to be said
+    X, y = rng.normal(size=(210, 4)), np.arange(210) % n_classes
+    X[:70] = X[0]
+    new = np.vstack([X, rng.normal(size=(300, 4))])
+    fitted = clone(model).fit(X, y)
+    assert_array_equal(decide(fitted, new, np.arange(n_classes))[0], fitted.predict(new))

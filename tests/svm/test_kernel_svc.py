@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -122,6 +122,20 @@ def test_a_weight_of_two_is_a_row_twice_and_of_none_is_no_row(solver):
     model = KernelSVC(solver=solver, tol=LIBSVM_TOL)
     weighed = clone(model).fit(X, y, sample_weight=weight).decision_function(X)
     assert_allclose(weighed, clone(model).fit(X[rows], y[rows]).decision_function(X), atol=1e-4)
+
+
+def test_many_small_and_easy_problems_go_to_libsvm_at_once():
+    X, y = make_blobs(600, 3, centers=20, random_state=0)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+    def uses_features(**options):
+        return KernelSVC(**options).fit(Z, y).svms_[0].anchors is None
+
+    assert not uses_features(C=1.0)
+    assert uses_features(C=100.0)  # which slows LIBSVM down
+    assert not uses_features(C=10.0, relative_C=True)
+    small, large = KernelSVC(C=1.0).fit(Z, y), KernelSVC(C=1.0, solver="features").fit(Z, y)
+    assert np.mean(small.predict(Z) == large.predict(Z)) > 0.99
 
 
 def test_features_are_used_where_they_are_few():

@@ -290,6 +290,9 @@ def decide(fitted: Any, X: Array, classes: NDArray[Any]) -> tuple[Index, Array]:
     Of two classes there is one column. Who has no decision values says them by probabilities, or by 1 for a
     class and 0 for the others; a class that it has not seen comes last.
     """
+    if isinstance(fitted, SVMClassifier):
+        chosen, values = fitted._predict_with_values(X)
+        return np.searchsorted(classes, chosen), _align(values, fitted.classes_, classes)
     if hasattr(fitted, "decision_function"):
         values = np.asarray(fitted.decision_function(X), dtype=np.float64)
     elif hasattr(fitted, "predict_proba"):
@@ -299,9 +302,24 @@ def decide(fitted: Any, X: Array, classes: NDArray[Any]) -> tuple[Index, Array]:
         predicted = np.searchsorted(classes, fitted.predict(X))
         hard = (predicted[:, None] == np.arange(len(classes))).astype(np.float64)
         return predicted, hard[:, 1:] - hard[:, :1] if len(classes) == 2 else hard
-    by_sign = values.ndim == 1 and isinstance(fitted, SVC | SVMClassifier)  # their sign is their prediction
-    chosen = fitted.classes_[(values > 0).astype(int)] if by_sign else fitted.predict(X)
+    chosen = fitted.classes_[_elected(values)] if _has_votes(fitted, values) else fitted.predict(X)
     return np.searchsorted(classes, chosen), _align(values, fitted.classes_, classes)
+
+
+def _has_votes(fitted: Any, values: Array) -> bool:
+    """Return whether decision values tell the prediction: then it need not be computed again.
+
+    Of several classes they are votes and a part that is less than 1/3. Where that is exactly zero, nothing is
+    decided, and LIBSVM's prediction may be another class.
+    """
+    if not isinstance(fitted, SVC) or fitted.break_ties or fitted.decision_function_shape != "ovr":
+        return False
+    return values.ndim == 1 or not np.any(values == np.round(values))
+
+
+def _elected(values: Array) -> Index:
+    """Return the later of two classes where the value is positive, or the first class of the most votes."""
+    return (values > 0).astype(np.intp) if values.ndim == 1 else np.round(values).argmax(axis=1)
 
 
 def _align(values: Array, seen: NDArray[Any], classes: NDArray[Any]) -> Array:

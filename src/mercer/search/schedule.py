@@ -14,16 +14,17 @@ from joblib import Parallel, delayed, effective_n_jobs
 from mercer._typing import Index
 from mercer.limits import one_thread
 from mercer.search.candidates import Candidate
+from mercer.search.forecast import Forecast, Trial, affordable_share, foretell
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.task import Folds, Plan, Sample, Task
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
-RESERVE = 0.1  # of the budget, for the ranking
+RESERVE = 0.05  # of the budget, for the ranking, which takes half a second
 LAST = 0.4  # of the budget at most for the winner's fit
-SPENT = 0.7  # of the time that is left, on comparisons, if all goes as foretold
 TRYING = 0.35  # of the budget at most to time candidates
-AGAIN = 0.1  # of the budget: who took less the first time is timed again
+AGAIN = 0.15  # of the budget: who takes less is timed once more
+LOADING = 0.05  # seconds: what took longer the first time may have been code that was loaded
 SCALES = 1.3  # who takes no more than n to this power competes with all samples
 MORE = 1.5  # times as many samples are worth another comparison
 
@@ -67,7 +68,9 @@ class Schedule:
     report: Callable[[], bool]
     n_all: int = 0
     expected: dict[int, float] = field(default_factory=dict)  # seconds of a candidate on a fold
-    is_guess: bool = False  # whether that was foretold from very few samples
+    forecasts: dict[int, Forecast] = field(default_factory=dict)  # of a fold of all samples
+    guessed: set[int] = field(default_factory=set)  # whose forecast is from very few samples
+    n_fold: int = 0  # samples that a fit sees in a fold of all
 
     def run(self, plan: Plan) -> str | None:
         """Run all candidates over all folds, as far as time allows; return what stopped it, if anything."""
@@ -96,10 +99,11 @@ class Schedule:
 
     def seconds_of(self, entry: int, n_rows: int) -> float:
         """Return what a fit of a setting to so many samples is expected to take."""
-        race = self.race
-        growth = race.candidates[race.entries[entry].candidate].growth
-        times = max(n_rows / max(int(race.n_trained[entry]), 1), 1.0)
-        return float(race.fit_seconds[entry] / race.n_folds[entry] * times**growth)
+        race, i = self.race, self.race.entries[entry].candidate
+        n_before = max(int(race.n_trained[entry]), 1)
+        forecast = self.forecasts.get(i, Forecast(0.0, 1.0, race.candidates[i].growth))
+        now, then = (forecast.seconds(n / max(self.n_fold, 1)) for n in (n_before, max(n_rows, n_before)))
+        return float(race.fit_seconds[entry] / race.n_folds[entry] * then / max(now, 1e-9))
 
     def _run(self, task: Task, folds: Folds, whole: Sequence[Any] | None) -> str | None:
         race = self.race
@@ -107,10 +111,10 @@ class Schedule:
             task, folds = self._fit_into_budget(task, folds)
         race.begin(folds, task.size(folds[0][0]))
         # those that failed on few samples come last: the first one is to give a model whatever happens
-        order = sorted(race.running(), key=lambda i: self.expected.get(i, np.inf))
+        order = sorted(race.running(), key=lambda i: (i not in self.expected, self._rank(i)))
         first, late = self._split_by_time(order, len(folds))
         for group in (first, *([i] for i in late)):
-            needed = 1 if self.is_guess else math.ceil(len(folds) / 2)
+            needed = 1 if group[0] in self.guessed else math.ceil(len(folds) / 2)
             if group is not first and not self._has_time_for(group[0], needed):
                 continue
             for fold in folds:
@@ -135,79 +139,87 @@ class Schedule:
 
     def _fit_into_budget(self, task: Task, folds: Folds) -> tuple[Task, Folds]:
         """Return as many of the samples as there is time for, with an idea of what each candidate takes."""
-        race = self.race
-        seconds = self.pilot(task, folds[0])
-        growths = {i: race.candidates[i].growth for i in seconds}
-        share = affordable_share(seconds, growths, self.clock.left(), len(folds) / _speed(self.n_jobs))
+        race, self.n_fold = self.race, task.size(folds[0][0])
+        self.forecasts = self.pilot(task, folds[0])
+        share = affordable_share(self.forecasts, self.clock.left(), len(folds) / _speed(self.n_jobs))
         task, folds, race.share = task.thin(folds, share)
-        self.expected = {i: one * race.share ** growths[i] for i, one in seconds.items()}
+        self.expected = {i: one.seconds(race.share) for i, one in self.forecasts.items()}
         return task, folds
 
     def _split_by_time(self, order: list[int], n_folds: int) -> tuple[list[int], list[int]]:
         """Return who is compared on all folds side by side, and who must wait whether there is time left."""
         if self.clock.budget is None:
             return order, []
-        each = np.array([self.expected.get(i, np.inf) * n_folds / _speed(self.n_jobs) for i in order])
-        n_first = max(1, int(np.sum(np.cumsum(each) <= self.clock.left() - self._reserve)))
-        return order[:n_first], order[n_first:]
+        time_left, first, late = self.clock.left() - self._reserve, list[int](), list[int]()
+        for i in order:
+            n_settings = len(self.race.of(i))
+            # most of many settings are soon dropped: the last folds take half as long
+            n_whole = 1 + (n_folds - 1) * (0.5 + 0.5 / n_settings)
+            seconds = self.expected.get(i, np.inf) * n_whole / _speed(self.n_jobs)
+            if seconds <= time_left or not first:
+                first.append(i)
+                time_left -= seconds
+            else:
+                late.append(i)
+        return first, late
 
-    def pilot(self, task: Task, fold: tuple[Any, Any]) -> dict[int, float]:
-        """Time each candidate on some samples, and return what a fold of all is expected to take.
+    def pilot(self, task: Task, fold: tuple[Any, Any]) -> dict[int, Forecast]:
+        """Time each candidate on some samples, and foretell what a fold of all takes.
 
         Each runs on very few first, which warms up what is cached, and says in which order to go on: a slow
         one shall not use up the time that quick ones need. Where a fold is hardly larger than the second
         sample, the first fold is as good.
         """
         few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
-        known = self._time_each(few, self._by_look(), n_settings=1)
-        self.is_guess = some.times < 2.0 < few.times
-        if some.times >= 2.0:
-            known = self._time_each(some, sorted(known, key=known.__getitem__), known)
-        return {i: seconds for i, seconds in known.items() if np.isfinite(seconds)}
+        trials = self._try_all(few, self._by_look())
+        known = {i: foretell(self.race.candidates[i], trial) for i, trial in trials.items()}
+        if some.times < 2.0:
+            self.guessed = set(known) if few.times > 2.0 else set()
+            return known
+        order = sorted(known, key=lambda i: (self._learns(i), known[i].seconds()))
+        again = self._try_all(some, order, trials)
+        self.guessed = set(known) - set(again)
+        better = {i: foretell(self.race.candidates[i], trial, trials[i]) for i, trial in again.items()}
+        return known | better
 
     def _by_look(self) -> list[int]:
         """Return the candidates, those first that learn no kernel."""
-        learns = [hasattr(one.estimator, "learner") for one in self.race.candidates]
-        return sorted(
-            self.race.running(), key=lambda i: bool(learns[i] and self.race.candidates[i].estimator.learner)
-        )
+        return sorted(self.race.running(), key=self._learns)
 
-    def _time_each(
-        self,
-        sample: Sample,
-        order: list[int],
-        known: Mapping[int, float] | None = None,
-        n_settings: int | None = None,
-    ) -> dict[int, float]:
-        """Return what candidates would take on all samples: forever, if none of their settings works.
+    def _learns(self, i: int) -> bool:
+        """Return whether a candidate learns a kernel before it learns to classify."""
+        return getattr(self.race.candidates[i].estimator, "learner", None) is not None
 
-        If there is little time, what is known already has to do; who was not even tried is out.
+    def _rank(self, i: int) -> tuple[bool, float]:
+        """Return what candidates are ordered by: who learns no kernel comes first, and of these the quick."""
+        return self._learns(i), self.expected.get(i, np.inf)
+
+    def _try_all(
+        self, sample: Sample, order: list[int], known: Mapping[int, Trial] | None = None
+    ) -> dict[int, Trial]:
+        """Return the trials of candidates on a sample: of one setting, or of two of those that are known.
+
+        If there is little time, what is known already has to do; who was not even tried is out. So is
+        whoever fails: there is no saying what it takes.
         """
-        seconds: dict[int, float] = {}
+        trials: dict[int, Trial] = {}
+        budget = self.clock.budget or 0.0
         for i in order:
             candidate = self.race.candidates[i]
-            settings = candidate.settings()[:n_settings]
-            budget = self.clock.budget or 0.0
-            # of four times as many samples, which are still few, it takes about four times as long
-            if known is not None and 4 * known[i] / (4 * sample.times) ** candidate.growth > AGAIN * budget:
-                seconds[i] = known[i]  # to know it better takes too long
-                continue
-            if seconds and self.clock.left() < (1.0 - TRYING) * budget:
-                if known is not None:
-                    seconds[i] = known[i]
-                else:
+            settings = candidate.settings()[:1] if known is None else _ends(candidate.settings())
+            # of four times as many samples, which are still few, it takes some two times as long
+            if known is not None and 2 * len(settings) * known[i].outcome.seconds > AGAIN * budget:
+                continue  # to know it better takes too long
+            if trials and self.clock.left() < (1.0 - TRYING) * budget:
+                if known is None:
                     self.race.withdraw(i, Fate(OUT_OF_TIME, "no time was left to try it"))
                 continue
             outcome = self._try(candidate, settings, sample)
-            if known is None and outcome.seconds < AGAIN * budget:
-                outcome = self._try(candidate, settings, sample)  # the first time, code had to be loaded
-            works, per_setting = (
-                len(outcome.failures) < len(settings),
-                len(candidate.settings()) / len(settings),
-            )
-            one = outcome.seconds * per_setting * sample.times**candidate.growth
-            seconds[i] = one if works else np.inf
-        return seconds
+            if known is None and LOADING < outcome.seconds < AGAIN * budget:
+                outcome = self._try(candidate, settings, sample)
+            if len(outcome.failures) < len(settings):
+                trials[i] = Trial(outcome, sample.times)
+        return trials
 
     def _try(self, candidate: Candidate, settings: list[dict[str, Any]], sample: Sample) -> Outcome:
         with one_thread():  # the samples are few
@@ -311,20 +323,11 @@ class Schedule:
         return (np.array([entry]), n_rows, half) if n_rows >= MORE * n_before else None
 
 
-def affordable_share(
-    seconds: Mapping[int, float], growths: Mapping[int, float], limit: float, n_folds: float
-) -> float:
-    """Return the share of the samples on which all candidates together take no longer than the limit.
-
-    A comparison of all on some of the samples is worth more than one of the cheap ones alone on all. Up to
-    half of the time is for the winner, which may be the slowest, and all samples.
-    """
-    shares = np.geomspace(1e-3, 1.0, 61)
-    totals = n_folds * np.sum([seconds[i] * shares ** growths[i] for i in seconds], axis=0)
-    last = min(max(seconds.values(), default=0.0), 0.5 * limit)
-    return float(shares[np.flatnonzero(totals <= SPENT * (limit - last))[-1:]].sum()) or float(shares[0])
-
-
 def _speed(n_jobs: int | None) -> float:
     """Return how much faster several processes are, which wait for each other and for the memory."""
     return max(1.0, 0.6 * effective_n_jobs(n_jobs))
+
+
+def _ends(settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first and the last of some settings: the simplest and the most complex, in most grids."""
+    return settings if len(settings) < 2 else [settings[0], settings[-1]]

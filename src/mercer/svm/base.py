@@ -112,6 +112,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
         decisions = self._check_and_decide(X)
         return self.classes_[choose_classes(decisions, len(self.classes_), self._scheme)]
 
+    def _predict_with_values(self, X: Any) -> tuple[NDArray[Any], Array]:
+        """Return what `predict` and `decision_function` do, in the time of one of them."""
+        decisions, n_classes = self._check_and_decide(X), len(self.classes_)
+        chosen = self.classes_[choose_classes(decisions, n_classes, self._scheme)]
+        return chosen, score_classes(decisions, n_classes, self._scheme)
+
     def _check_and_decide(self, X: Any) -> Array:
         check_is_fitted(self)
         return self._decisions(check_rows(self, X, reset=False))

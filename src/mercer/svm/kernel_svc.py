@@ -21,6 +21,8 @@ from mercer.svm.libsvm import finish_problems, solve_on_gram
 from mercer.svm.multiclass import TwoClassProblem, split_problems
 
 _BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
+# small problems, if there are many, are faster by LIBSVM: rows of one, rows in all, C × variance
+MANY_PROBLEMS, EASY_ROWS, EASY_TOTAL, EASY_EFFORT = 10, 150, 4000, 30.0
 
 
 class PairwiseSVMs(NamedTuple):
@@ -76,7 +78,8 @@ class KernelSVC(SVMClassifier):
         "gram" computes the Gram matrix, O(n²) memory, and hands it to LIBSVM. "features" needs a kernel with
         a finite feature map of p features (a `FeatureKernel`, or the plain inner product), and solves the
         same problem by an interior-point method: O(n p²) time for each of some 15 iterations, O(n p) memory.
-        "auto" takes the features where there are any and p ≤ n / 5, n the samples of a pair of classes.
+        "auto" takes the features where there are any and p ≤ n / 5, n the samples of a pair of classes; but
+        LIBSVM for many problems that are small and easy, which have up to 150 samples and a small `C`.
     tol : float, default=1e-3
         LIBSVM's tolerance for the optimality conditions. The interior-point method, for which more digits
         cost little, stops at a relative duality gap of 10⁻⁶ `tol`.
@@ -101,9 +104,9 @@ class KernelSVC(SVMClassifier):
     Notes
     -----
     "gram" and "features" give the same decision function up to the tolerance. LIBSVM's default one leaves up
-    to about 10⁻²; where at most 500 samples of a problem lie on the margin, the linear equations that say so
-    give the other digits. The time of "features" hardly depends on `C`, where LIBSVM's grows with it.
-    LIBLINEAR is not used: it penalises the intercept, which is another problem.
+    to about 10⁻²; where at most 500 samples of a problem lie on the margin, and there are at most 14 classes,
+    the linear equations that say so give the other digits. The time of "features" hardly depends on `C`,
+    where LIBSVM's grows with it. LIBLINEAR is not used: it penalises the intercept, which is another problem.
 
     More than two classes vote one against one, and the first class of the most votes is the prediction, as in
     `sklearn.svm.SVC`.
@@ -225,7 +228,7 @@ class KernelSVC(SVMClassifier):
         """Solve all problems with one kernel, on its features or on its Gram matrix."""
         if self.solver != "gram" and _has_features(kernel):
             F = _features(kernel, X)
-            if self.solver == "features" or 5 * F.shape[1] <= np.mean([len(rows) for rows, _ in problems]):
+            if self.solver == "features" or self._suits_features(F, problems, C):
                 return self._solve_on_features(kernel, F, problems, C)
         if self.solver == "features":
             raise ValueError(
@@ -233,6 +236,14 @@ class KernelSVC(SVMClassifier):
             )
         check_gram_fits(len(X), "Use fewer samples, or a learner with a feature map.")
         return self._solve_on_gram(kernel, X, problems, C)
+
+    def _suits_features(self, F: Array, problems: Sequence[TwoClassProblem], C: Array) -> bool:
+        """Return whether an interior-point method on the features takes less time than LIBSVM."""
+        n_rows = np.mean([len(rows) for rows, _ in problems])
+        # a problem costs it milliseconds, however small; LIBSVM, which has all at once, slows down with C
+        effort = C.max() * (1.0 if self.relative_C else float(F.var(axis=0).sum()))
+        small = len(problems) >= MANY_PROBLEMS and n_rows <= EASY_ROWS and len(F) <= EASY_TOTAL
+        return bool(5 * F.shape[1] <= n_rows) and not (small and effort <= EASY_EFFORT)
 
     def _solve_on_features(
         self, kernel: Any, F: Array, problems: Sequence[TwoClassProblem], C: Array

@@ -18,6 +18,7 @@ from mercer.svm.multiclass import TwoClassProblem
 
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
 POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did
+POLISH_PROBLEMS = 100  # small ones of more than 14 classes are not worth it: votes do not depend on digits
 
 
 class GramSVMs(NamedTuple):
@@ -137,23 +138,24 @@ def _among(K: Array, rows: Index) -> Array:
 def finish_problems(
     K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: Array
 ) -> tuple[GramSVMs, Array, Array]:
-    """Return the SVMs with all their digits, and the objective and the residual of each problem."""
+    """Return the SVMs, unless there are many with all their digits, and the objectives and residuals."""
     coef, ends = np.zeros_like(found.coef), []
+    polish = len(problems) <= POLISH_PROBLEMS
     for p, (rows, y) in enumerate(problems):
-        done = finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows])
+        done = finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows], polish=polish)
         coef[rows, p] = done.coef
         ends.append(done[1:])
     intercept, objective, residual = np.array(ends).T
     return GramSVMs(coef, intercept, found.n_iter), objective, residual
 
 
-def finish_dual(K: Array, y: Array, coef: Array, bound: Array) -> DualSolution:
+def finish_dual(K: Array, y: Array, coef: Array, bound: Array, *, polish: bool = True) -> DualSolution:
     """Return LIBSVM's solution of a two-class problem with the last digits, and how good it is."""
     lower, upper = np.minimum(y, 0) * bound, np.maximum(y, 0) * bound
     value = _product(K, coef)
     residual, intercept = measure_violation(coef, value, y, lower, upper)
     F = np.flatnonzero((lower < coef) & (coef < upper))
-    if 2 <= len(F) <= POLISH_ROWS:
+    if polish and 2 <= len(F) <= POLISH_ROWS:
         polished, polished_value = _polish(K, F, y, coef, value)
         # where this is no better, LIBSVM's tolerance hid the right rows
         if np.all((polished[F] >= lower[F]) & (polished[F] <= upper[F])):

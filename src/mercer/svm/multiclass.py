@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from mercer._typing import Array, Index
 
@@ -42,9 +41,12 @@ def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:
     """
     if n_classes == 2:
         return decisions[:, 0]
-    scores: Array = (
-        decisions if scheme == "ovr" else _ovr_decision_function(decisions > 0, decisions, n_classes)
-    )
+    if scheme == "ovr":
+        return decisions
+    first, second = _sides(n_classes)
+    votes = (decisions <= 0) @ first + (decisions > 0) @ second
+    confidence = decisions @ (second - first)
+    scores: Array = votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
     return scores
 
 
@@ -57,11 +59,15 @@ def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
         return (decisions[:, 0] > 0).astype(np.intp)
     if scheme == "ovr":
         return decisions.argmax(axis=1)
-    votes = np.zeros((len(decisions), n_classes), dtype=np.intp)
-    for (a, b), f in zip(combinations(range(n_classes), 2), decisions.T, strict=True):
-        votes[:, a] += f < 0
-        votes[:, b] += f >= 0
-    return votes.argmax(axis=1)
+    first, second = _sides(n_classes)
+    chosen: Index = ((decisions < 0) @ first + (decisions >= 0) @ second).argmax(axis=1)
+    return chosen
+
+
+def _sides(n_classes: int) -> tuple[Array, Array]:
+    """Return which class is the earlier one of each pair, and which the later: 1 in its column, else 0."""
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    return np.eye(n_classes)[pairs[:, 0]], np.eye(n_classes)[pairs[:, 1]]
 
 
 def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
@@ -70,8 +76,6 @@ def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
         return np.column_stack([1.0 - p[:, 0], p[:, 0]])
     if scheme == "ovr":
         return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    total = np.zeros((len(p), n_classes))
-    for (a, b), of_b in zip(combinations(range(n_classes), 2), p.T, strict=True):
-        total[:, a] += 1.0 - of_b
-        total[:, b] += of_b
+    first, second = _sides(n_classes)
+    total: Array = (1.0 - p) @ first + p @ second
     return total / len(p.T)
