@@ -13,7 +13,7 @@ NAMES = (
     "relevance",  # of features
     *("scaling", "search", "coverage"),  # before them, and among all of them
 )
-LONG = ("tables", "gpu")  # hours, or another machine; with options of their own
+LONG = ("budget", "tables", "gpu")  # an hour or more, or another machine; with options of their own
 HELP = ("-h", "--help")
 
 
@@ -46,7 +46,8 @@ def usage() -> str:
 def first_line(name: str) -> str:
     """Return what a benchmark is, by its own words; it is not imported, which would take seconds."""
     here = Path(__file__).parent
-    path = here / name / "__init__.py" if name in LONG else here / f"{name}.py"
+    one, several = here / f"{name}.py", here / name / "__init__.py"
+    path = one if one.exists() else several
     return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 

@@ -328,6 +328,10 @@ def save_samples(folder):
         KernelPerceptron(RBF(), n_epochs=3).fit(X, y),
         make_pipeline(StandardScaler(), mercer.KernelSVC(mercer.BoostedKernel(RBF(), n_rounds=2))).fit(X, y),
         SVC().fit(X, y),
+        mercer.TreeSVC().fit(X, y),
+        mercer.TreeSVC(method="nystroem", n_landmarks=8, random_state=0).fit(X[two], y[two]),
+        mercer.KernelSVC(mercer.RelevanceKernel(n_rounds=1, random_state=0)).fit(X, y),
+        mercer.KernelSVC(mercer.IdealizedKernel(max_rank=2, random_state=0)).fit(X, y),
         make_pipeline(encode, mercer.StumpSVC()).fit(table, y),
         make_pipeline(mercer.TableEncoder(), mercer.ClippedScaler(), mercer.StumpSVC()).fit(table, y),
     ]
