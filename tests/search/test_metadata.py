@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSVC, StumpSVC, StumpSVCCV
+from mercer import KernelSearchCV, KernelSVC, StumpSVC, StumpSVCCV, TreeSVCCV
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_classification(120, 4, flip_y=0.1, random_state=0)
@@ -84,16 +84,17 @@ def test_groups_and_weights_come_by_routing_and_through_a_pipeline():
         assert all(hasattr(one, "best_estimator_") for one in found["estimator"])
 
 
-def test_the_choice_of_C_gets_its_groups():
-    model = StumpSVCCV(Cs=[0.01, 1.0], cv=GroupKFold(4)).fit(X, Y, groups=GROUPS)
+@pytest.mark.parametrize("estimator", [StumpSVCCV, TreeSVCCV])
+def test_the_choice_of_C_gets_its_groups(estimator):
+    model = estimator(Cs=[0.01, 1.0], cv=GroupKFold(4)).fit(X, Y, groups=GROUPS)
     listed = list(GroupKFold(4).split(X, Y, GROUPS))
-    assert_array_equal(model.scores_, StumpSVCCV(Cs=[0.01, 1.0], cv=listed).fit(X, Y).scores_)
+    assert_array_equal(model.scores_, estimator(Cs=[0.01, 1.0], cv=listed).fit(X, Y).scores_)
     with pytest.raises(ValueError, match="groups"):
-        StumpSVCCV(cv=GroupKFold(4)).fit(X, Y)
+        estimator(cv=GroupKFold(4)).fit(X, Y)
     with pytest.raises(ValueError, match="inconsistent"):
-        StumpSVCCV(cv=GroupKFold(4)).fit(X, Y, groups=GROUPS[:-1])
+        estimator(cv=GroupKFold(4)).fit(X, Y, groups=GROUPS[:-1])
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(StandardScaler(), StumpSVCCV(cv=GroupKFold(4)).set_fit_request(groups=True))
+        routed = make_pipeline(StandardScaler(), estimator(cv=GroupKFold(4)).set_fit_request(groups=True))
         assert routed.fit(X, Y, groups=GROUPS)[-1].C_ > 0
 
 

@@ -335,7 +335,9 @@ class TreeSVCCV(TreeSVM):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Choose C and γ by cross-validation, then fit the SVM to all samples.
 
         Parameters
@@ -347,13 +349,15 @@ class TreeSVCCV(TreeSVM):
         sample_weight : array-like of shape (n_samples,), default=None
             What multiplies C for each sample. The scores are weighted alike, unless `scoring` is a callable.
             Samples of weight zero are left out.
+        groups : array-like of shape (n_samples,), default=None
+            What a splitter such as `sklearn.model_selection.GroupKFold` keeps together.
         """
         self.Cs_ = make_grid(self.Cs)
         samples = self._check_training(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         kernels = self._make_kernels(samples.X[samples.weight > 0])
         some = draw_some(samples.label, samples.weight > 0, SELECTION_ROWS, rng)
-        folds = split_folds(self.cv, samples, self.classes_, some)
+        folds = split_folds(self.cv, samples, self.classes_, some, groups)
         self.scores_ = np.stack(
             [self._score_kernel(kernel, samples, some, folds) for kernel in kernels], axis=2
         )
