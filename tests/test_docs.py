@@ -41,11 +41,11 @@ def modules() -> list[ModuleType]:
 
 
 def import_if_possible(name: str) -> ModuleType | None:
-    """The module, or none where it is for a GPU and what that needs is not installed."""
+    """The module, or none where it is for a GPU or a cluster and what that needs is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "triton"):
+        if error.name not in ("torch", "triton", "dask"):
             raise
         return None
 

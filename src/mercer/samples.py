@@ -31,11 +31,16 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     except ValueError as error:
         if not str(error).startswith(NO_NUMBERS):
             raise
-        first = str(error).split("\n")[0].rstrip(".")
-        raise ValueError(
-            f"{first}: {type(estimator).__name__} takes numbers alone. For texts, categories and missing "
-            "values put mercer.TableEncoder before it: make_pipeline(TableEncoder(), ClippedScaler(), …)."
-        ) from error
+        raise no_numbers(estimator, str(error)) from error
+
+
+def no_numbers(estimator: Any, what: str) -> ValueError:
+    """Return an error that says what to do about samples that are not numbers."""
+    first = what.split("\n")[0].rstrip(".")
+    return ValueError(
+        f"{first}: {type(estimator).__name__} takes numbers alone. For texts, categories and missing "
+        "values put mercer.TableEncoder before it: make_pipeline(TableEncoder(), ClippedScaler(), …)."
+    )
 
 
 def encode_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils import check_random_state
 
-from mercer._typing import Array
+from mercer._typing import Array, Flags, Index
 from mercer.compiled import njit
 from mercer.solvers.stump_svm import (
     HINGE,
@@ -105,7 +104,7 @@ class TrainingRows(NamedTuple):
         X = units.convert(X)
         if max_bins is None:
             return cls(code_columns(X), units)
-        sample = _sample_rows(X, check_random_state(random_state))
+        sample = X if len(X) <= ROWS_FOR_KNOTS else X[choose_rows(len(X), random_state)]
         return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
 
 
@@ -137,7 +136,7 @@ def fit_path(
         function: Any = solution.function
         is_table = not isinstance(function, RowFunction)
         knots, values = (columns.value, function.g) if is_table else _bends(columns, function.coef)
-        yield _finish(knots, values, rows.units, solution)
+        yield finish(knots, values, rows.units, solution)
 
 
 def fit_by_libsvm(
@@ -166,7 +165,7 @@ def fit_by_libsvm(
                 coef, b, objective, residual = solution
                 knots, values = _integrate_rows(rows.X[part].T, coef)
                 ends = Solution(None, b, [coef], objective, residual, n_iter)
-                fits.append(_finish(knots, values, rows.units, ends))
+                fits.append(finish(knots, values, rows.units, ends))
         yield fits
 
 
@@ -185,18 +184,22 @@ def _reachable(y: Array, bound: Array) -> Array:
 
     A little more than what can be reached: right there, rounding stops a row before the others are at theirs.
     """
-    positive, negative = float(bound[y > 0].sum()), float(bound[y < 0].sum())
-    return np.minimum(bound, (1.0 + 1e-9) * np.where(y > 0, negative, positive))
+    return cap_bounds(y > 0, bound, float(bound[y > 0].sum()), float(bound[y < 0].sum()))
 
 
-def _finish(knots: Array, values: Array, units: Units, solution: Solution) -> TwoClassSVM:
+def cap_bounds(is_positive: Flags, bound: Array, positive: float, negative: float) -> Array:
+    """Return bounds at most a little above what the other class has in all."""
+    return np.minimum(bound, (1.0 + 1e-9) * np.where(is_positive, negative, positive))
+
+
+def finish(knots: Array, values: Array, units: Units, solution: Solution) -> TwoClassSVM:
     """Return the machine of some shape functions in the units of the data."""
     means = values.mean(axis=1)
     function = AdditiveFunction(knots, values - means[:, None], solution.bias + float(means.sum()), units)
     return TwoClassSVM(
         function,
         function.intercept,
-        np.concatenate(solution.coefs) / units.scale,
+        np.concatenate([*solution.coefs, []]) / units.scale,
         solution.objective / units.scale,
         solution.n_iter,
         solution.residual,
@@ -230,10 +233,12 @@ def _integrate_rows(x: Array, coef: Array) -> tuple[Array, Array]:
     return knots, integrate(knots, coef[order])
 
 
-def _sample_rows(X: Array, rng: np.random.RandomState) -> Array:
-    if len(X) <= ROWS_FOR_KNOTS:
-        return X
-    return X[np.sort(rng.choice(len(X), ROWS_FOR_KNOTS, replace=False))]
+def choose_rows(n_rows: int, seed: int | None) -> Index:
+    """Return the rows on which bins are chosen, ascending; of many, without a list of all."""
+    if n_rows <= ROWS_FOR_KNOTS:
+        return np.arange(n_rows)
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice(n_rows, ROWS_FOR_KNOTS, replace=False, shuffle=False))
 
 
 def _simplify(knots: Array, values: Array) -> ShapeFunction:

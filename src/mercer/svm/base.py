@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.samples import check_rows
+from mercer.svm.chunks import Answer, is_lazy, map_rows
 from mercer.svm.multiclass import choose_classes, score_classes
 
 
@@ -43,15 +44,20 @@ def check_samples(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
     if class_weight is not None:
         weight = weight * compute_sample_weight(class_weight, y)
     estimator.classes_ = classes = np.unique(y[weight > 0])
+    check_two_classes(estimator, classes)
+    label = np.searchsorted(classes, y)
+    label[classes.take(label, mode="clip") != y] = -1
+    return Samples(X, y, label, weight, given)
+
+
+def check_two_classes(estimator: Any, classes: NDArray[Any]) -> None:
+    """Refuse fewer than two classes."""
     if len(classes) < 2:
         there = f"only one class: {classes.tolist()[0]!r}" if len(classes) == 1 else "no class"
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes among the samples of positive weight, "
             f"but there is {there}."
         )
-    label = np.searchsorted(classes, y)
-    label[classes.take(label, mode="clip") != y] = -1
-    return Samples(X, y, label, weight, given)
 
 
 def _check_labels(y: NDArray[Any]) -> None:
@@ -91,7 +97,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_classes)
             The decision values.
         """
-        return score_classes(self._check_and_decide(X), len(self.classes_), self._scheme)
+        return self._answer(X, _score)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each sample.
@@ -109,15 +115,24 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The classes.
         """
-        decisions = self._check_and_decide(X)
-        return self.classes_[choose_classes(decisions, len(self.classes_), self._scheme)]
+        return self._answer(X, _choose)
 
     def _predict_with_values(self, X: Any) -> tuple[NDArray[Any], Array]:
         """Return what `predict` and `decision_function` do, in the time of one of them."""
-        decisions, n_classes = self._check_and_decide(X), len(self.classes_)
-        chosen = self.classes_[choose_classes(decisions, n_classes, self._scheme)]
-        return chosen, score_classes(decisions, n_classes, self._scheme)
+        both: tuple[NDArray[Any], Array] = self._answer(X, lambda *given: (_choose(*given), _score(*given)))
+        return both
 
-    def _check_and_decide(self, X: Any) -> Array:
+    def _answer(self, X: Any, answer: Answer) -> Any:
+        """Return what decision values say: an array, or, of a collection of Dask, one not computed yet."""
         check_is_fitted(self)
-        return self._decisions(check_rows(self, X, reset=False))
+        if is_lazy(X):
+            return map_rows(self, X, answer)
+        return answer(self, self._decisions(check_rows(self, X, reset=False)))
+
+
+def _score(model: SVMClassifier, decisions: Array) -> Array:
+    return score_classes(decisions, len(model.classes_), model._scheme)
+
+
+def _choose(model: SVMClassifier, decisions: Array) -> NDArray[Any]:
+    return model.classes_[choose_classes(decisions, len(model.classes_), model._scheme)]

@@ -1,5 +1,6 @@
 """What the SVMs of [LL05] share: two-class problems that are solved in the dual (P2), in threads."""
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from mercer._typing import Array, Index
 from mercer.learners.base import report_steps
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.svm.base import Samples, SVMClassifier, check_samples
+from mercer.svm.chunks import is_lazy
 from mercer.svm.multiclass import TwoClassProblem, split_problems
 
 Progress = Callable[[int], Any]
@@ -31,6 +33,14 @@ class TwoClassSVM(NamedTuple):
     objective: float  # of (P2), at the minimum
     n_iter: int
     residual: float
+
+
+class TablePlan(NamedTuple):
+    """What an SVM of binned columns minimises, if its columns are projections of the samples, on which."""
+
+    loss: Any
+    directions: Array | None = None
+    wrap: Callable[[Any], Any] | None = None  # a function of projections as one of samples
 
 
 class DualSVC(CallbackSupportMixin, SVMClassifier):
@@ -55,6 +65,10 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
     def _plan(self, n_rows: int) -> None:
         """Check the parameters, and decide what all problems and folds have in common."""
 
+    @abstractmethod
+    def _table(self, n_features: int) -> TablePlan:
+        """Return how samples in chunks become a table."""
+
     def _draw_seed(self, needed: bool) -> None:
         """Draw one seed for all problems and folds: the same result on one thread and on two."""
         self._seed = int(check_random_state(self.random_state).randint(2**31)) if needed else None
@@ -63,14 +77,17 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         return np.column_stack([function(X) for function in self._functions])
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Samples:
+        self._check_parameters()
+        samples = check_samples(self, X, y, sample_weight, self.class_weight)
+        self._plan(len(samples.X))
+        return samples
+
+    def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
         check_option(self.multi_class, "multi_class", ("ovo", "ovr"))
-        samples = check_samples(self, X, y, sample_weight, self.class_weight)
         self._scheme = self.multi_class
-        self._plan(len(samples.X))
-        return samples
 
     def _fit_problems(self, samples: Samples, C: float, context: CallbackContext) -> None:
         """Solve every two-class problem for one C and keep the result."""
@@ -106,6 +123,11 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         (fit,) = self._path(part.X, problem.y, part.weight, [C], progress)
         task.call_on_fit_task_end(estimator=self)
         return fit
+
+    def _keep_functions(self, fits: Sequence[TwoClassSVM]) -> None:
+        """Keep what was fitted to samples in chunks, where the coefficients of the rows stay."""
+        nothing = np.empty(0, dtype=np.intp)
+        self._keep(nothing, [TwoClassProblem(nothing, np.empty(0))] * len(fits), fits)
 
     def _keep(self, rows: Index, problems: Sequence[TwoClassProblem], fits: Sequence[TwoClassSVM]) -> None:
         coef = np.zeros((len(fits), len(rows)))
@@ -148,12 +170,26 @@ class FixedCSVC(DualSVC):
             What multiplies C for each sample. Samples of weight zero are left out.
         """
         check_positive(self.C, "C")
-        samples = self._check_training(X, y, sample_weight)
+        samples = None if is_lazy(X) else self._check_training(X, y, sample_weight)
         context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self)
-        self._fit_problems(samples, float(self.C), context)
+        if samples is None:
+            self._fit_chunks(X, y, sample_weight, context)
+        else:
+            self._fit_problems(samples, float(self.C), context)
         context.call_on_fit_task_end(estimator=self)
         return self
+
+    def _fit_chunks(self, X: Any, y: Any, sample_weight: Any, context: CallbackContext) -> None:
+        from mercer.svm.distributed import (
+            fit_chunks,  # and Dask, which is here if there is a collection of it
+        )
+
+        self._check_parameters()
+        self._plan(sys.maxsize)  # whoever has chunks has many rows
+        fits = fit_chunks(self, X, y, sample_weight, context)
+        self._warn_unless_converged(fits)
+        self._keep_functions(fits)
 
 
 def run_in_threads(n_jobs: int | None, work: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -1,6 +1,7 @@
 """The SVM over all perceptrons, exact or by slices [LL05, V]."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from mercer._typing import Array
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
+from mercer.solvers.stump_svm import HINGE
 from mercer.svm.additive import (
     LIBSVM_ROWS,
     MAX_STEPS,
@@ -23,7 +25,7 @@ from mercer.svm.additive import (
     fit_path,
 )
 from mercer.svm.base import Samples
-from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
+from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
 from mercer.svm.libsvm import DualSolution, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.selection import SelectedCSVC
@@ -87,6 +89,15 @@ class PerceptronSVM(DualSVC):
         rows = FewRows.prepare(samples.X @ directions, self.max_bins, self._seed)
         for fits in fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter):
             yield [fit._replace(function=SlicedFunction(directions, fit.function)) for fit in fits]
+
+    def _table(self, n_features: int) -> TablePlan:
+        if self._exact or self.max_bins is None:
+            raise ValueError(
+                "PerceptronSVC needs slices and bins for Dask collections: set method='sliced', and "
+                "max_bins, for example to 64."
+            )
+        directions = self._directions(n_features)
+        return TablePlan(HINGE, directions, partial(SlicedFunction, directions))
 
     def _directions(self, n_features: int) -> Array:
         n_directions = 16 * n_features if self.n_directions is None else self.n_directions

@@ -23,7 +23,7 @@ from mercer.svm.additive import (
     fit_path,
 )
 from mercer.svm.base import Samples
-from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TwoClassSVM
+from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
 from mercer.svm.multiclass import TwoClassProblem, combine_probabilities
 from mercer.svm.selection import SelectedCSVC
 
@@ -45,6 +45,11 @@ class StumpSVM(DualSVC):
         rows = TrainingRows.prepare(X, self.max_bins, self._seed)
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
         return fit_path(rows, y, weight, Cs, LOSSES[self.loss], **options)
+
+    def _table(self, n_features: int) -> TablePlan:
+        if self.max_bins is None:
+            raise ValueError("StumpSVC needs bins for Dask collections: set max_bins, for example to 256.")
+        return TablePlan(LOSSES[self.loss])
 
     def _paths_together(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
@@ -71,7 +76,7 @@ class StumpSVM(DualSVC):
         array of shape (n_samples, n_classes)
             The probabilities, in the order of `classes_`.
         """
-        return combine_probabilities(expit(self._check_and_decide(X)), len(self.classes_), self._scheme)
+        return self._answer(X, _estimate)
 
     @property
     def shape_functions_(self) -> list[Any]:
@@ -79,6 +84,10 @@ class StumpSVM(DualSVC):
         check_is_fitted(self)
         shapes: list[list[ShapeFunction]] = [function.shapes() for function in self._functions]
         return shapes[0] if len(self.classes_) == 2 else shapes
+
+
+def _estimate(model: StumpSVM, decisions: Array) -> Array:
+    return combine_probabilities(expit(decisions), len(model.classes_), model._scheme)
 
 
 class StumpSVC(FixedCSVC, StumpSVM):

@@ -197,7 +197,10 @@ class TableRows:
 
     def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
         """Return the sums at a point, and one in `every` of the rows of positive curvature."""
-        seen: PartLook = self.add_up(look_at, point, loss, term, every)
+        return self.sum_up(point, self.add_up(look_at, point, loss, term, every))
+
+    def sum_up(self, point: Point, seen: PartLook) -> Look:
+        """Return what all parts together have seen at a point."""
         away = Table(integrate(self.value, seen.histogram) - point.function.g)
         return Look(away, *seen[1:6], seen.code, seen.curvature)
 

@@ -1,0 +1,166 @@
+"""Samples in chunks of rows, of a Dask array or DataFrame: what is in them, and lazy predictions.
+
+Nothing here imports Dask before there is a collection of it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from mercer._typing import Array, Index
+from mercer.samples import dense
+
+Answer = Callable[[Any, Array], Any]  # of a model, to the decision values of rows
+
+
+def is_lazy(X: Any) -> bool:
+    """Return whether something is a collection of Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+class RowChunks(NamedTuple):
+    """Samples, labels and weights in the same chunks, not computed yet."""
+
+    X: Sequence[Any]
+    y: Sequence[Any]
+    weight: Sequence[Any]
+    lengths: Sequence[int]
+
+
+def check_features(estimator: Any, X: Any, reset: bool) -> Any:
+    """Return a collection whose chunks hold all features; number and names are kept, or compared."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected a 2D array or a DataFrame of Dask, got one of {X.ndim} dimension(s).")
+    empty = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
+    validate_data(estimator, empty, reset=reset, skip_check_array=True)
+    return X if hasattr(X, "columns") else X.rechunk({1: -1})
+
+
+def split_rows(X: Any, y: Any, sample_weight: Any) -> RowChunks:
+    """Bring samples, labels and weights into the same chunks, those of the samples."""
+    from dask import compute, delayed
+
+    blocks = _blocks(X)
+    lengths: Any = (np.nan,) if hasattr(X, "columns") else X.chunks[0]
+    if np.isnan(lengths).any():
+        lengths = compute(*(delayed(len)(block) for block in blocks))
+    weight: list[Any] = [None] * len(blocks)
+    if sample_weight is not None:
+        weight = _align(sample_weight, lengths, "sample_weight")
+    return RowChunks(blocks, _align(y, lengths, "y"), weight, lengths)
+
+
+def _blocks(collection: Any) -> list[Any]:
+    return list(np.ravel(collection.to_delayed()))
+
+
+def _align(values: Any, lengths: Sequence[int], name: str) -> list[Any]:
+    """Return labels or weights in chunks of these lengths."""
+    n = sum(lengths)
+    if not is_lazy(values):
+        values = column_or_1d(values)
+    elif values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, but has {values.ndim}.")
+    elif hasattr(values, "to_dask_array") or np.isnan(values.chunks[0]).any():  # of unknown lengths
+        blocks = _blocks(values)
+        if len(blocks) != len(lengths):
+            raise ValueError(
+                f"{name} has {len(blocks)} chunks of unknown length, but X has {len(lengths)} chunks: split "
+                f"them alike, or give {name} as an array in memory."
+            )
+        return blocks
+    if len(values) != n:
+        raise ValueError(f"X has {n} rows, but {name} has {len(values)}.")
+    if is_lazy(values):
+        return _blocks(values.rechunk((tuple(lengths),)))
+    return np.split(values, np.cumsum(lengths)[:-1])
+
+
+class Summary(NamedTuple):
+    """What is to be known of a chunk before a fit."""
+
+    fault: tuple[int, str] | None  # the first row that is wrong, and how
+    classes: NDArray[Any]
+    n_rows: Index  # of each class
+    n_used: Index  # of positive weight
+    weight: Array  # of each class
+    X: Array  # some samples of positive weight
+    y: NDArray[Any]
+
+
+def summarize(X: Any, y: Any, weight: Any, rows: Index) -> Summary:
+    """Look at a chunk, and take some of its rows."""
+    X, y = as_numbers(X), np.asarray(y)
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if not len(X) == len(y) == len(weight):
+        counts = f"{len(X)}, {len(y)} and {len(weight)}"
+        raise ValueError(f"A chunk has {counts} rows of X, y and sample_weight: split them alike.")
+    fault = find_fault(X) or _find_fault_beside(y, weight)
+    if fault is not None:
+        y, weight, X, rows = y[:0], weight[:0], X[:0], rows[:0]
+    used = weight > 0.0
+    classes, place = np.unique(y, return_inverse=True)
+    if classes.dtype.kind == "f" and len(classes):
+        check_classification_targets(classes)
+    n_rows, n_used = (np.bincount(p, minlength=len(classes)) for p in (place, place[used]))
+    rows = np.flatnonzero(used)[np.unique(rows * int(used.sum()) // max(len(X), 1))]  # as many of those used
+    total: Array = np.bincount(place, weight, minlength=len(classes)).astype(np.float64)
+    return Summary(fault, classes, n_rows, n_used, total, X[rows], y[rows])
+
+
+def as_numbers(X: Any) -> Array:
+    """Return a chunk as a dense array of numbers, whatever these are."""
+    options: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": 0}
+    return np.asarray(check_array(dense(X), dtype=np.float64, **options))
+
+
+def find_fault(X: Array) -> tuple[int, str] | None:
+    """Return the first row that holds NaN or infinity, and where."""
+    if np.isfinite(X.sum()):  # as scikit-learn does: one sum shows it
+        return None
+    bad = np.argwhere(~np.isfinite(X))
+    if len(bad) == 0:
+        return None
+    row, feature = (int(k) for k in bad[0])
+    what = "NaN" if np.isnan(X[row, feature]) else "infinity"
+    return row, f"Input X contains {what} in row {{row}}, feature {feature}"
+
+
+def _find_fault_beside(y: NDArray[Any], weight: Array) -> tuple[int, str] | None:
+    missing = np.flatnonzero(y != y)
+    if len(missing):
+        return int(missing[0]), "Input y contains NaN in row {row}"
+    wrong = np.flatnonzero(~((weight >= 0.0) & (weight < np.inf)))
+    if len(wrong):
+        value = weight[wrong[0]]
+        return int(wrong[0]), f"sample_weight is {value:g} in row {{row}}, but must be at least zero"
+    return None
+
+
+def map_rows(model: Any, X: Any, answer: Answer) -> Any:
+    """Return, not computed yet, what a model answers to the decision values of each row."""
+    from dask import delayed
+
+    X = check_features(model, X, reset=False)
+    X = X.to_dask_array() if hasattr(X, "columns") else X
+    like = answer(model, model._decisions(np.zeros((1, X.shape[1]))))
+    shape: dict[str, Any] = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
+    options = {"model": delayed(model, traverse=False), "answer": answer, "like": like}
+    return X.map_blocks(_answer_rows, **options, **shape, dtype=like.dtype, meta=like[:0])
+
+
+def _answer_rows(
+    X: Any, model: Any, answer: Answer, like: NDArray[Any], block_info: Any = None
+) -> NDArray[Any]:
+    X = as_numbers(X)
+    fault = find_fault(X)
+    if fault is not None:
+        row, what = fault
+        start = block_info[0]["array-location"][0][0]  # unknown if lengths of chunks are
+        raise ValueError(what.format(row=row + start) + ".")
+    return answer(model, model._decisions(X)) if len(X) else like[:0]
