@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist
 
 from mercer._typing import Array, Flags, Index
 from mercer.compiled import njit
@@ -152,7 +152,8 @@ def fit_by_libsvm(
 
     What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
     """
-    K, bound = _gram(rows.X), rows.units.scale * samples.weight
+    K, bound = cdist(rows.X, rows.X, "cityblock"), rows.units.scale * samples.weight
+    np.negative(K, out=K)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
     for C in Cs:
         found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
@@ -164,15 +165,10 @@ def fit_by_libsvm(
             else:
                 coef, b, objective, residual = solution
                 knots, values = _integrate_rows(rows.X[part].T, coef)
+                b -= float(rows.X[part].sum(axis=1) @ coef)  # of K = 2 Σ min, as g_d has it
                 ends = Solution(None, b, [coef], objective, residual, n_iter)
                 fits.append(finish(knots, values, rows.units, ends))
         yield fits
-
-
-def _gram(X: Array) -> Array:
-    """Return K as the solver has it, 2 Σ_d min(x_id, x_jd) with x measured from the smallest value."""
-    total, K = X.sum(axis=1), squareform(pdist(X, "cityblock"))
-    return np.subtract(total[:, None] + total, K, out=K)
 
 
 def _is_table(columns: CodedColumns) -> bool:
