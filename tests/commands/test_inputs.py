@@ -1,10 +1,16 @@
 """Weights, groups and pairs, as they come from a table."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from typer.testing import CliRunner
 
+from commands.conftest import QUICK
+from mercer import cli
+from mercer.commands import learn
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Request, check_request, read_task
 from mercer.tables import TableError
@@ -84,3 +90,29 @@ def test_weights_and_groups_reach_the_search(request_for, monkeypatch):
         search_run.learn_task(task, search_run.Options())
     assert_array_equal(given["sample_weight"], task.sample_weight)
     assert_array_equal(given["groups"], task.groups)
+
+
+def learn_numbers(monkeypatch, answer, *, is_terminal):
+    monkeypatch.setattr(learn, "is_terminal", lambda: is_terminal)
+    table = pd.DataFrame({"x": np.arange(48) % 12 + 0.1 * (np.arange(48) % 3), "y": np.arange(48) % 12})
+    table.to_csv("numbers.csv", index=False)
+    request = ["learn", "numbers.csv", "--target", "y", *QUICK, "--json"]
+    return CliRunner().invoke(cli.make_app(), request, input=answer)
+
+
+def test_on_a_terminal_numbers_like_a_quantity_are_asked_about(mercer, monkeypatch):
+    done = learn_numbers(monkeypatch, "y\n", is_terminal=True)
+    assert done.exit_code == 0
+    assert "12 different whole numbers from 0 to 11, like a quantity. Are they classes?" in done.stderr
+    # what is typed is on the terminal too
+    assert len(json.loads(done.stdout[done.stdout.index("{") :])["classes"]) == 12
+    refused = learn_numbers(monkeypatch, "n\n", is_terminal=True)
+    assert refused.exit_code == 2
+    assert refused.stderr.endswith("or name another column.\n")
+
+
+def test_where_nobody_can_answer_numbers_like_a_quantity_are_refused(mercer, monkeypatch):
+    done = learn_numbers(monkeypatch, "y\n", is_terminal=False)
+    assert done.exit_code == 2
+    assert "if they are classes, add --classes" in done.stderr
+    assert "Are they" not in done.stderr

@@ -24,6 +24,7 @@ from mercer.persistence import save
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.scoring import KNOWN
+from mercer.tables import QuantityError
 
 EXAMPLES = """For example:
 
@@ -112,7 +113,7 @@ def learn(
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
         raise WrongRequestError("--report needs more packages: pip install 'mercer[app]'.")
     try:
-        task = read_task(request)
+        task, start = _read(request, start)
         say(*data_sentences(facts(task)), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
         learned = run(task, options, time.monotonic() - start)
@@ -129,6 +130,25 @@ def learn(
     _print(learned.about, files, as_json=as_json)
     if learned.search.stopped_ == "interrupt":
         raise typer.Exit(INTERRUPTED)
+
+
+def _read(request: Request, start: float) -> tuple[Task, float]:
+    """Read the table, and return since when the budget counts: not while a user thinks about a question.
+
+    Numbers that look like a quantity are refused where nobody is there to be asked.
+    """
+    try:
+        return read_task(request), start
+    except QuantityError as error:
+        if not (is_terminal() and typer.confirm(f"{error.found}. Are they classes?", err=True)):
+            raise
+        start = time.monotonic()
+        return read_task(request._replace(classes=True)), start
+
+
+def is_terminal() -> bool:
+    """Return whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def default_jobs(n_rows: int) -> int:

@@ -33,10 +33,13 @@ class Dates(NamedTuple):
 
 def find_dates(column: pd.Series, formats: tuple[str, ...] = FORMATS) -> Dates | None:
     """Return the dates of a column of texts, in one of some formats; None if some cells are no dates."""
+    first, _ = _cells(column[:FIRST_CELLS])
+    fits = [one for one in formats if _parse(first, one) is not None] if len(first) else formats
+    if not fits:
+        return None
     cells, gaps = _cells(column)
     if not len(cells):
         return None
-    fits = [one for one in formats if _parse(cells[:FIRST_CELLS], one) is not None]
     parsed = {one: _parse(cells, one) for one in fits}
     found = {one: values for one, values in parsed.items() if values is not None}
     if not found:

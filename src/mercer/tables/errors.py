@@ -10,6 +10,17 @@ class TableError(ValueError):
     """The table cannot be used as it is; the message says what to do."""
 
 
+class QuantityError(TableError):
+    """A column that should hold classes holds numbers that look like a quantity; perhaps they are classes."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"{found}: if they are classes, add --classes; if not, cut them into ranges such as low and "
+            "high, or name another column."
+        )
+        self.found = found
+
+
 def quote(text: object) -> str:
     """Return a name or a cell in quotes, cut if it is long, without control characters."""
     shown = repr(str(text))

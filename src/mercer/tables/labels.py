@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Flags
-from mercer.tables.errors import TableError, listed, quote
+from mercer.tables.errors import QuantityError, TableError, listed, quote
 from mercer.tables.missing import as_written, is_word
 from mercer.tables.numbers import find_format, parse_numbers
 
@@ -96,10 +96,7 @@ def _check_not_a_quantity(cells: pd.Series, name: str) -> None:
         what = f"{len(distinct)} different whole numbers from {distinct[0]:g} to {distinct[-1]:g}"
     else:
         return
-    raise TableError(
-        f"Column {quote(name)} holds {what}, like a quantity: if they are classes, add --classes; if not, "
-        "cut them into ranges such as low and high, or name another column."
-    )
+    raise QuantityError(f"Column {quote(name)} holds {what}, like a quantity")
 
 
 def _begin_with_zero(cells: pd.Series) -> bool:

@@ -27,12 +27,14 @@ def is_missing(column: pd.Series, *, among_numbers: bool = False) -> Flags:
     among_numbers : bool
         Whether all other cells are numbers or dates: then a dash, for one, is a missing value too.
     """
-    empty: Flags = column.isna().to_numpy()
+    empty: Flags = column.isna().to_numpy(copy=True)
     if pd.api.types.is_numeric_dtype(column):
         return empty
-    if among_numbers:
-        return empty | _is_one_of(as_written(column), WORDS | MARKS)
-    return empty | is_word(column)
+    if not among_numbers:
+        return empty | is_word(column)
+    others = pd.to_numeric(column, errors="coerce").isna().to_numpy() & ~empty  # the rest are numbers
+    empty[others] = _is_one_of(as_written(column[others]), WORDS | MARKS)
+    return empty
 
 
 def known_texts(column: pd.Series) -> pd.Series:

@@ -116,6 +116,8 @@ def plain_column(column: pd.Series) -> pd.Series:
         return texts.astype(object).where(column.notna(), np.nan)
     if types.is_numeric_dtype(column) and not (types.is_bool_dtype(column) or types.is_complex_dtype(column)):
         return column.astype("float64")
+    if types.is_object_dtype(column) and types.infer_dtype(column, skipna=True) == "string":
+        return column.where(column.notna(), np.nan)
     if types.is_object_dtype(column) and not types.is_bool_dtype(column):
         numbers = column[column.notna()]
         if len(numbers) and numbers.map(lambda cell: isinstance(cell, int | float | np.number)).all():
