@@ -81,13 +81,17 @@ def average_slopes(
     power : {1, 2}
         1 for functions of the city-block distance, 2 for those of the Euclidean one.
     """
-    total = np.zeros(X.shape[1])
-    for _ in range(n_splits):
-        order = rng.permutation(len(X))
-        halves = order[: len(X) // 2], order[len(X) // 2 :]
-        first, second = (
-            take_slopes(points, X[half], S[:, half], _solve(K, T, half, penalty), power) for half in halves
-        )
+    n, n_targets = T.shape
+    coef = np.zeros((n, 2, n_splits, n_targets))  # of all machines: zero for the rows of the other half
+    for k in range(n_splits):
+        order = rng.permutation(n)
+        for h, half in enumerate((order[: n // 2], order[n // 2 :])):
+            coef[half, h, k] = _solve(K, T, half, penalty)
+    every = coef.reshape(n, -1)
+    total, step = np.zeros(X.shape[1]), max(1, BLOCK // (n * max(X.shape[1], every.shape[1])))
+    for i in range(0, len(points), step):
+        slopes = take_slopes(points[i : i + step], X, S[i : i + step], every, power)
+        first, second = np.split(slopes, 2, axis=1)
         total += np.einsum("ipd,ipd->d", first, second)
     return np.maximum(total / (n_splits * len(points)), 0.0)
 
@@ -103,14 +107,8 @@ def take_slopes(points: Array, X: Array, S: Array, coef: Array, power: int) -> A
     """Return Σ_j S_ij c_jp (x_i − x_j)^(power) for point i, target p and each feature, an array (m, P, D)."""
     if power == 2:
         M = np.einsum("ij,jp->ipj", S, coef)
-        slopes: Array = M.sum(axis=2)[:, :, None] * points[:, None, :] - M @ X
-        return slopes
-    rows, places = X.astype(np.float32), points.astype(np.float32)
-    slopes = np.empty((len(points), coef.shape[1], X.shape[1]))
-    for i in range(0, len(points), step := max(1, BLOCK // X.size)):
-        some = slice(i, i + step)
-        place = places[some, None, :]
-        signs = (place > rows).view(np.int8) - (place < rows).view(np.int8)
-        M = np.einsum("ij,jp->ipj", S[some], coef).astype(np.float32)
-        slopes[some] = M @ signs.astype(np.float32)
-    return slopes
+        return M.sum(axis=2)[:, :, None] * points[:, None, :] - M @ X
+    rows, place = X.astype(np.float32), points.astype(np.float32)[:, None, :]
+    signs = np.subtract(place > rows, place < rows, dtype=np.float32)
+    M = S.astype(np.float32)[:, None, :] * coef.astype(np.float32).T
+    return (M @ signs).astype(np.float64)
