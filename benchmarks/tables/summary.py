@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, studentized_range
 
-from benchmarks.tables.methods import BLENDED, SEARCH
+from benchmarks.tables.methods import SEARCH, WINNER
 
 
 def both(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the cells with each of the search twice: what its winner got wrong alone, and the blend."""
-    blended = [cell | {"method": BLENDED} for cell in cells if cell["method"] == SEARCH]
+    """Return the cells with each of the search twice: what its blend got wrong, and its winner alone."""
     alone = [
-        cell | {"error": cell["candidates"][cell["winner"]]} if cell["method"] == SEARCH else cell
+        cell | {"method": WINNER, "error": cell["candidates"][cell["winner"]]}
         for cell in cells
+        if cell["method"] == SEARCH
     ]
-    return alone + blended
+    return cells + alone
 
 
 def by_set(cells: list[dict[str, Any]]) -> pd.DataFrame:
@@ -57,12 +57,12 @@ def describe(cells: list[dict[str, Any]]) -> str:
     line = f"{len(errors)} sets; ranks differ significantly if more than"
     line += f" {critical_difference(len(table), len(errors)):.2f} apart"
     parts = [errors.round(2).to_string(), table.round(2).to_string(), line]
-    searched = [cell for cell in cells if cell["method"] == BLENDED and cell["set"] in errors.index]
+    searched = [cell for cell in cells if cell["method"] == SEARCH and cell["set"] in errors.index]
     return "\n\n".join(parts + ([describe_search(searched)] if searched else []))
 
 
 def describe_search(cells: list[dict[str, Any]]) -> str:
-    """Return whether the blended search knew its error, and what a better choice would have given."""
+    """Return whether the search knew its error, and what a better choice would have given."""
     errors, expected, low, high = (
         np.array([cell[key] for cell in cells]) for key in ("error", "expected", "low", "high")
     )

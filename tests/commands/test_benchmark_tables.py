@@ -105,7 +105,7 @@ def test_the_whole_benchmark_prints_and_draws(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(
         methods.METHODS,
         "search",
-        lambda seed: methods.KernelSearchCV(["RBF-SVM", "linear"], blend=True, random_state=seed),
+        lambda seed: methods.KernelSearchCV(["RBF-SVM", "linear"], random_state=seed),
     )
     sources._load.cache_clear()
     options = ["--sets", "iris", "wine", "--methods", "search", "forest", "--rows", "50", "--splits", "1"]
@@ -147,7 +147,7 @@ def test_a_search_counts_twice_by_its_winner_and_by_its_blend():
     cell = {"method": "search", "error": 0.1, "winner": "x", "candidates": {"x": 0.2, "y": 0.3}}
     other = {"method": "forest", "error": 0.4}
     found = {one["method"]: one["error"] for one in summary.both([cell, other])}
-    assert found == {"search": 0.2, "search, blended": 0.1, "forest": 0.4}
+    assert found == {"search": 0.1, "its winner": 0.2, "forest": 0.4}
 
 
 def field_of(wrong, test_wrong):

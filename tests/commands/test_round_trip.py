@@ -116,7 +116,26 @@ def test_the_saved_model_encodes_tables_as_written_out_by_hand(models):
     model = library.load(models / "out.mercer")
     new["colour"] = new["colour"].astype(object)
     features = model[:-1].transform(new[["weight", "days", "colour"]])
-    assert_allclose(features, scaled_by_hand(new, table), atol=1e-12)
+    for member in model[-1].estimators_:  # each scales by itself
+        assert_allclose(member[:-1].transform(features), scaled_by_hand(new, table), atol=1e-12)
+
+
+def test_a_blend_predicts_and_the_winner_alone_if_asked_to(mercer):
+    blended = mercer(*LEARN, "--model", "out.mercer").stdout
+    (line,) = [line for line in blended.splitlines() if line.startswith("Predictions are those of a blend: ")]
+    assert "linear" in line
+    assert "stump" in line
+    assert line in mercer("show", "out.mercer").stdout
+    assert library.load("out.mercer")[-1].names == ("linear", "stump")
+    alone = mercer(*LEARN, "--no-blend", "--model", "alone.mercer").stdout
+    assert "blend" not in alone
+    winner = json.loads(mercer("show", "alone.mercer", "--json").stdout)["about"]["search"]["winner"]
+    assert f"Selected: {winner}" in blended  # it stays what it is, and its kernel says what is similar
+    near = [
+        mercer("similar", name, "data.csv", "--query", "3").stdout for name in ("out.mercer", "alone.mercer")
+    ]
+    assert "distance" in near[0]
+    assert near[0] == near[1]
 
 
 def test_predictions_are_those_of_the_pipeline_in_any_order_of_columns(mercer, models):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
@@ -13,6 +14,7 @@ from mercer.search import Calibration, Candidate
 from mercer.search.blend import N_STEPS, held_out_values, hold_ballot, make_blend, measure_blend, select
 from mercer.search.calibration import by_class
 from mercer.search.race import Outcome
+from mercer.search.words import describe_blend
 from search.made_races import race_on
 
 TWO = {"linear": (KernelSVC(), {"C": [0.01, 1.0]}), "stump": (StumpSVC(), {"C": [0.01, 1.0]})}
@@ -168,6 +170,56 @@ def test_a_blended_search_predicts_by_its_members_and_keeps_its_winner(n_classes
     assert abs(blended.error_ - error) < 4 * np.hypot(blended.std_error_, np.sqrt(error * (1 - error) / 120))
     save(blended, tmp_path / "model.mercer")
     assert_allclose(load(tmp_path / "model.mercer").decision_function(X), decisions)
+    again = clone(blended.blend_).fit(X[:120], names[:120])  # the same samples: the same members
+    assert_allclose(again.decision_function(X), decisions)
+    assert blended.result_.blend == dict(zip(again.names, again.weights, strict=True))
+    told = describe_blend(blended.result_)
+    assert all(name in told for name in again.names)
+    assert describe_blend(plain.result_) == ""
+
+
+RARE = {"scoring": "balanced_accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("options", "blends"),
+    [
+        ({}, True),
+        ({"scoring": "roc_auc"}, True),
+        (RARE, False),
+        (RARE | {"blend": True}, True),
+        ({"scoring": "jaccard"}, False),
+        ({"class_weight": "balanced"}, False),
+        ({"candidates": ["linear"]}, False),
+        ({"candidates": ["linear"], "blend": True}, False),
+        ({"refit": False}, False),
+    ],
+)
+def test_a_search_blends_where_the_most_probable_class_is_what_is_asked_for(options, blends):
+    X, y = make_classification(100, 5, flip_y=0.2, random_state=0)
+    search = KernelSearchCV(**{"candidates": TWO, "cv": 2, "random_state": 0} | options).fit(X, y)
+    assert (search.blend_ is not None) == blends
+    assert bool(search.result_.blend) == blends
+
+
+class Stubborn(SVC):
+    """Raises what a user's Ctrl-C raises, once it is fitted to all samples."""
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) == 100:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_a_member_that_is_interrupted_is_done_without():
+    X, y = make_classification(100, 5, flip_y=0.1, random_state=0)
+    three = {"linear": KernelSVC(), "stubborn": Stubborn(C=0.05), "stump": StumpSVC(C=0.02)}
+    search = KernelSearchCV(three, cv=2, random_state=0)
+    search.fit(X, y)
+    assert search.best_name_ != "stubborn"
+    assert "stubborn" not in search.blend_.names
+    assert search.stopped_ == "interrupt"
+    assert search.predict(X).shape == y.shape
 
 
 def test_a_member_that_cannot_be_fitted_is_done_without(monkeypatch):

@@ -129,7 +129,8 @@ def test_the_scores_of_all_folds_are_those_of_cross_val_score(name):
     assert np.isfinite(found["split0_test_score"]).all()
     assert found["params"][search.best_index_] == search.best_params_
     assert search.best_score_ == search.result_.measure.value
-    assert_allclose(search.score(X, Y), metrics.get_scorer(name)(search.best_estimator_, X, Y))
+    predictor = search.blend_ or search.best_estimator_
+    assert_allclose(search.score(X, Y), metrics.get_scorer(name)(predictor, X, Y))
 
 
 def test_balanced_classes_are_tried_where_rare_ones_count_as_much():

@@ -232,8 +232,9 @@ def test_a_search_and_its_winner_are_saved_and_loaded(tmp_path):
         assert results(loaded) == results(search)
         assert loaded.leaderboard_.equals(search.leaderboard_)
         assert_array_equal(loaded.best_kernel_(X), search.best_kernel_(X))
-        mercer.save(search.best_estimator_, tmp_path / "winner.mercer")
-        assert_array_equal(mercer.load(tmp_path / "winner.mercer").predict(X), search.predict(X))
+        for part in (search.best_estimator_, search.blend_ or search.best_estimator_):
+            mercer.save(part, tmp_path / "part.mercer")
+            assert_array_equal(mercer.load(tmp_path / "part.mercer").predict(X), part.predict(X))
 
 
 def test_the_defaults_are_a_linear_and_an_rbf_svm_and_every_learner():

@@ -26,7 +26,8 @@ def distances(model: Pipeline, rows: Any, query: int) -> Array:
     kernel = kernel_of_model(model)
     if kernel is None:
         raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
-    Z: Array = (model if isinstance(model[-1], ClippedScaler) else model[:-1]).transform(rows)
+    before = model if isinstance(model[-1], ClippedScaler) else model[:-1]
+    Z: Array = before.transform(rows) if len(before) else rows  # the kernel of a blend takes them as they are
     q = Z[query : query + 1]
     squared = kernel.diag(Z) - 2.0 * np.asarray(kernel(q, Z))[0] + kernel.diag(q)
     return np.sqrt(np.maximum(squared, 0.0))

@@ -93,6 +93,9 @@ def learn(
         typer.Option(metavar="NAME", help=f"What to judge by: accuracy (default), {', '.join(KNOWN)}."),
     ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
+    blend: Annotated[
+        bool, typer.Option("--blend/--no-blend", help="Predict by a blend of the best, or the winner alone.")
+    ] = True,
     jobs: Annotated[int | None, typer.Option(min=1, help=JOBS_HELP)] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
@@ -106,7 +109,7 @@ def learn(
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
     start = time.monotonic()
-    options = Options(names(candidates), budget, jobs or 1, seed, scoring)
+    options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend)
     check_request(request)
     check_options(options, from_pairs=pairs is not None)
     check_outputs([model, report], [data, unlabelled, pairs])

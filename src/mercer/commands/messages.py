@@ -15,6 +15,7 @@ from mercer.search import CandidateResult, SearchResult
 from mercer.search.words import (
     PAIRS_DRAWN,
     compare_with_reference,
+    describe_blend,
     describe_comparison,
     describe_difference,
     describe_end,
@@ -74,7 +75,8 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     """Say what the search has found."""
     settings = describe_settings(result.settings)
     said = [f"Selected: {result.winner}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
-    said += [expected_on_new_samples(result), compare_with_reference(result), *doubts(result)]
+    said += [describe_blend(result), expected_on_new_samples(result)]
+    said += [compare_with_reference(result), *doubts(result)]
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
     said.append(describe_end(result))

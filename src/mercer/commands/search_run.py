@@ -31,6 +31,7 @@ class Options(NamedTuple):
     n_jobs: int = 1
     seed: int = 0
     scoring: str | None = None
+    blend: bool = True
 
 
 class Learned(NamedTuple):
@@ -68,7 +69,7 @@ def _check_scoring(name: str, *, from_pairs: bool) -> None:
 def learn_task(
     task: Task, options: Options, callbacks: Sequence[Any] = (), seconds_spent: float = 0.0
 ) -> Learned:
-    """Search, and put the table's encoder before the winner.
+    """Search, and put the table's encoder before what predicts.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ def learn_task(
     search = KernelSearchCV(
         list(options.candidates) or None,
         scoring=options.scoring,
+        blend="auto" if options.blend else False,
         budget=max(SEARCHING * (options.budget - seconds_spent), 0.1 * options.budget),
         n_jobs=options.n_jobs,
         random_state=options.seed,
@@ -105,11 +107,13 @@ def learn_task(
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
     calibration = getattr(search, "calibration_", None)  # pairs have none
-    model = Pipeline([("table", task.encoder), *search.best_estimator_.steps])
+    blend = getattr(search, "blend_", None)
+    steps = search.best_estimator_.steps if blend is None else [("blend", blend)]
+    model = Pipeline([("table", task.encoder), *steps])
     about = {
         **facts(task),
         "search": search.result_.as_dict(),
-        "kernel": describe_kernel(kernel_of_model(model)),
+        "kernel": describe_kernel(kernel_of_model(search.best_estimator_)),
         "calibration": calibration and calibration.as_dict(),
         "budget": options.budget,
         "seed": options.seed,

@@ -1,4 +1,4 @@
-"""The winner of a search, fitted to a part of the samples, to be looked at on the held-out ones."""
+"""The winner of a search and its blend, fitted to a part of the samples, to be looked at on the others."""
 
 import warnings
 from dataclasses import replace
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KernelCenterer
@@ -15,6 +16,7 @@ from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.quality import alignment, ideal_kernel
 from mercer.scaling import ClippedScaler
+from mercer.search.blend import Blend
 from mercer.search.candidates import Candidate
 from mercer.search.label_task import LabelTask, draw_by_class
 from mercer.search.task import Fitted
@@ -28,6 +30,7 @@ class HeldOut(NamedTuple):
     """A model and the samples that it is looked at with."""
 
     model: Pipeline  # the scaler and the winner
+    predictor: Any  # what predicts: the same, or the blend
     before: sk_kernels.Kernel  # a plain one that learns nothing, of samples as they are
     after: sk_kernels.Kernel | None  # the winner's; None: the winner has no kernel that is known here
     learned_rows: Index  # numbers of the samples that it was fitted to
@@ -56,9 +59,12 @@ def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
     winner = Candidate(search.best_name_, search.best_estimator_[-1], {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the search has given all of these before
-        fitted = replace(task, X=X[learned], y=y[learned]).fit(winner, {})
+        part = replace(task, X=X[learned], y=y[learned])
+        fitted = part.fit(winner, {})
+        predictor = fitted.pipeline if search.blend_ is None else _blend(search.blend_, part)
     return HeldOut(
         fitted.pipeline,
+        predictor,
         usual_kernel(fitted.scaler),
         _spanning(fitted, X[some]).unscaled_kernel,
         learned,
@@ -66,6 +72,12 @@ def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
         *(X[learned], y[learned]),
         *(X[others], y[others]),
     )
+
+
+def _blend(blend: Blend, task: LabelTask) -> Blend:
+    """Return the blend with its members fitted to other samples."""
+    members = [task.fit(Candidate(name, one[-1], {}), {}).pipeline for name, one in blend.estimators]
+    return clone(blend).use(members, task.classes)
 
 
 def split_rows(y: NDArray[Any], seed: int) -> tuple[Index, Index]:

@@ -14,42 +14,94 @@ twice counts twice.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.search.calibration import Calibration, by_class, fit_calibration
 from mercer.search.label_race import LabelRace
-from mercer.search.label_task import decide
+from mercer.search.label_task import decision_values
 from mercer.search.result import Measure
 from mercer.search.scoring import Judged
 
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
 
 
-class Blend(NamedTuple):
-    """Fitted classifiers, their weights, and what puts their decision values into the same units."""
+class Blend(ClassifierMixin, BaseEstimator):
+    """A weighted sum of classifiers, whose decision values are put into the same units.
 
-    names: tuple[str, ...]  # of candidates, which may come again with other settings
-    estimators: tuple[Any, ...]  # pipelines, for samples that are not scaled
-    weights: Array
-    slopes: Array  # (n_members,)
-    offsets: Array  # (n_members, n_classes)
-    classes: NDArray[Any]
+    Parameters
+    ----------
+    estimators : list of (str, Pipeline)
+        The members: names of candidates, and what takes samples that are not scaled.
+    weights : array of shape (n_members,)
+        How much each counts; they sum to 1.
+    slopes, offsets : arrays of shape (n_members,) and (n_members, n_classes)
+        What calibrates the decision values of each.
+    kernel : kernel or None, default=None
+        That of the search's winner, for samples that are not scaled.
 
-    def decision_function(self, X: Array) -> Array:
+    Attributes
+    ----------
+    estimators_ : list of Pipeline
+        The fitted members.
+    classes_ : array of shape (n_classes,)
+        The labels.
+    """
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]],
+        *,
+        weights: Array,
+        slopes: Array,
+        offsets: Array,
+        kernel: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.slopes = slopes
+        self.offsets = offsets
+        self.kernel = kernel
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the candidates that are members."""
+        return tuple(name for name, _ in self.estimators)
+
+    @property
+    def kernel_(self) -> Any:
+        """Return the kernel of the search's winner."""
+        return self.kernel
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the members to other samples of the same classes; weights and units stay."""
+        return self.use([clone(one).fit(X, y) for _, one in self.estimators], np.unique(y))
+
+    def use(self, fitted: Sequence[Any], classes: NDArray[Any]) -> Self:
+        """Take members that are fitted already."""
+        self.estimators_, self.classes_ = list(fitted), classes
+        return self
+
+    def decision_function(self, X: Any) -> Array:
         """Return f(x) of two classes, of more one value per class."""
-        said = [by_class(decide(estimator, X, self.classes)[1]) for estimator in self.estimators]
-        slopes, offsets = self.slopes[:, None, None], self.offsets[:, None, :]
-        total: Array = np.tensordot(self.weights, slopes * np.array(said) + offsets, 1)
-        return total[:, 1] - total[:, 0] if len(self.classes) == 2 else total
+        check_is_fitted(self)
+        total = np.zeros(1)
+        for one, weight, slope, offsets in zip(
+            self.estimators_, self.weights, self.slopes, self.offsets, strict=True
+        ):
+            said = by_class(decision_values(one, X, self.classes_))
+            total = total + weight * (slope * said + offsets)
+        return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
 
-    def predict(self, X: Array) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest value."""
-        labels: NDArray[Any] = self.classes[by_class(self.decision_function(X)).argmax(axis=1)]
+        labels: NDArray[Any] = self.classes_[by_class(self.decision_function(X)).argmax(axis=1)]
         return labels
 
 
@@ -155,19 +207,23 @@ def calibrate_blend(race: LabelRace, ballot: Ballot, values: Array) -> Calibrati
     return fit_calibration(values, race.task.label[rows], race.task.weights[rows])
 
 
-def make_blend(race: LabelRace, ballot: Ballot, weights: Array, estimators: Mapping[int, Any]) -> Blend:
+def make_blend(
+    race: LabelRace, ballot: Ballot, weights: Array, fitted: Mapping[int, Any], kernel: Any = None
+) -> Blend:
     """Return the blend of those entries that were fitted, by their number in the race."""
-    members = [k for k, entry in enumerate(ballot.entries) if int(entry) in estimators and weights[k] > 0]
+    members = [k for k, entry in enumerate(ballot.entries) if int(entry) in fitted and weights[k] > 0]
     if not members:  # but the winner there is always
-        weights = np.array([float(int(entry) in estimators) for entry in ballot.entries])
+        weights = np.array([float(int(entry) in fitted) for entry in ballot.entries])
         members = np.flatnonzero(weights).tolist()
     chosen: Sequence[Calibration] = [ballot.calibrations[k] for k in members]
     entries = [int(ballot.entries[k]) for k in members]
-    return Blend(
-        tuple(race.candidates[race.entries[entry].candidate].name for entry in entries),
-        tuple(estimators[entry] for entry in entries),
-        weights[members] / weights[members].sum(),
-        np.array([one.slope for one in chosen]),
-        np.array([np.broadcast_to(one.offsets, race.task.n_classes) for one in chosen]),
-        race.task.classes,
+    names = [race.candidates[race.entries[entry].candidate].name for entry in entries]
+    pipelines = [fitted[entry] for entry in entries]
+    blend = Blend(
+        list(zip(names, pipelines, strict=True)),
+        weights=weights[members] / weights[members].sum(),
+        slopes=np.array([one.slope for one in chosen]),
+        offsets=np.array([np.broadcast_to(one.offsets, race.task.n_classes) for one in chosen]),
+        kernel=kernel,
     )
+    return blend.use(pipelines, race.task.classes)

@@ -16,7 +16,7 @@ Z95 = 1.96  # standard errors to either side of a 95 % confidence interval
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
 PLAIN_FIELDS = (  # of a result, as in JSON
     *("rule", "reference", "winner", "settings", "n_fitted", "stopped"),
-    *("baseline", "n_splits", "n_trained"),
+    *("baseline", "n_splits", "n_trained", "blend"),
 )
 BEST, WITH_NEIGHBOURS = "best", "best with neighbours"  # how a candidate is selected
 
@@ -112,7 +112,8 @@ class SearchResult(NamedTuple):
     settings : dict
         The settings that were fitted.
     measure : Measure or None
-        The winner's, corrected for the choice among all candidates and settings.
+        What is to be expected of predictions: the winner's, corrected for the choice among all candidates and
+        settings, or the blend's.
     n_fitted : int
         How many samples the winner was fitted to.
     stopped : str or None
@@ -125,6 +126,8 @@ class SearchResult(NamedTuple):
         How many folds were asked for.
     n_trained : int
         How many samples the winner was fitted to when it was scored.
+    blend : dict
+        The weights of the candidates whose blend predicts; empty if the winner alone does.
     """
 
     metric: Metric
@@ -141,6 +144,7 @@ class SearchResult(NamedTuple):
     gain: Difference = Difference()
     n_splits: int = 0
     n_trained: int = 0
+    blend: dict[str, float] = {}  # noqa: RUF012
 
     def candidate(self, name: str) -> CandidateResult:
         """Return the result of a candidate."""

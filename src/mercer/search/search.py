@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +25,7 @@ from mercer._typing import Array, Flags, Index
 from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.pairs import Pairs
-from mercer.parameters import check_count, check_positive
+from mercer.parameters import check_count, check_option, check_positive
 from mercer.samples import encode_rows
 from mercer.search.blend import (
     Blend,
@@ -53,11 +52,12 @@ ONE_THREAD = 1500  # samples up to which threads of matrix products wait more th
 
 
 class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
-    """Compare kernels on your data, select the best, and estimate its error without selection bias.
+    """Compare kernels on your data, blend the best, and estimate the error without selection bias.
 
     All candidates are evaluated on the same cross-validation folds, and standardised inside them. Settings
     that fall far behind are dropped after a fold. The candidate with the lowest loss is selected, and fitted
     to all samples. Within a candidate, a setting is judged together with its neighbours in the grid.
+    Predictions are those of a blend of the best candidates, see `blend`.
 
     The error that is reported is not the lowest cross-validated one, which was selected for being low:
     samples are drawn with replacement, the winner on those drawn is judged on those not drawn, and this is
@@ -88,10 +88,12 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     class_weight : "auto", "balanced", dict or None, default="auto"
         Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts
         rare classes as much as others (balanced accuracy, average precision, F1) and a class is rare.
-    blend : bool, default=False
+    blend : "auto" or bool, default="auto"
         Whether predictions are those of a weighted blend of candidates, each with its best setting, and not
         the winner's alone: usually more accurate; each member is fitted to all samples, and asked for each
-        prediction. The error is the blend's; the winner and its kernel stay what they are.
+        prediction. The error is the blend's; the winner and its kernel stay what they are. "auto" blends
+        unless the score counts rare classes as much as others or is one of whole folds, or `class_weight` is
+        given: a blend predicts the most probable class.
     refit : bool, default=True
         Whether the winner is fitted to all samples.
     n_jobs : int or None, default=None
@@ -125,7 +127,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     calibration_ : Calibration
         What makes probabilities of decision values.
     blend_ : Blend or None
-        What predicts, with blend=True: the names of its members, their weights and the fitted pipelines.
+        What predicts, unless it is the winner alone: the names of its members, their weights and the fitted
+        pipelines. `mercer.save` takes it.
     leaderboard_ : pandas.DataFrame
         One row per candidate: error and standard error (corrected for the choice among its own settings),
         difference to the RBF-SVM with its 95 % confidence interval (low, high), seconds to fit and to
@@ -162,7 +165,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         budget: float | None = None,
         max_rows: int = 4000,
         class_weight: Any = "auto",
-        blend: bool = False,
+        blend: bool | str = "auto",
         refit: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -226,9 +229,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             if isinstance(race, LabelRace):
                 self.cv_results_, self.best_index_ = race.cv_results(), winner
                 self.calibration_ = race.calibration(winner)
-                if self.blend and fitted is not None:
+                if fitted is not None and self._blends(race, result):
                     fit = partial(self._refit, race, task=task, clock=clock, seed=seed)
-                    result = self._fit_blend(race, {winner: fitted.pipeline}, result, clock, fit)
+                    result = self._fit_blend(race, winner, fitted, result, clock, fit)
         self.compile_seconds_ = clock.excused
         asked = self.cv if isinstance(self.cv, int) else len(folds)
         self.result_ = result._replace(n_splits=max(asked, result.n_splits))
@@ -312,7 +315,7 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         labels: NDArray[Any] = estimator.predict(encode_rows(self, X, reset=False))
         return labels
 
-    @available_if(lambda self: hasattr(self.best_estimator_, "decision_function"))
+    @available_if(lambda self: self.blend_ or hasattr(self.best_estimator_, "decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the winner, or of the blend."""
         estimator = self._predictor()
@@ -404,7 +407,8 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
         more = self._encode_more(unlabelled, X.shape[1])
         scoring = find_scoring(self.scoring, y)
-        if self.blend and scoring.slope is None:
+        check_option(self.blend, "blend", ("auto", True, False))
+        if self.blend is True and scoring.slope is None:
             raise ValueError(
                 f"blend=True needs a score of single samples, and {scoring.name} is one of whole folds: use "
                 "another scoring, or blend=False"
@@ -452,26 +456,46 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             result = result._replace(stopped="interrupt") if interrupted else result
             return fitted, result._replace(n_fitted=n_fitted), winner
 
+    def _blends(self, race: LabelRace, result: SearchResult) -> bool:
+        """Return whether a blend predicts: if there are several to blend, and nobody waits."""
+        if result.stopped == "interrupt" or len(np.unique(race.rule.candidate[race.finalists()])) < 2:
+            return False
+        if self.blend != "auto":
+            return bool(self.blend)
+        return bool(race.scoring.slope) and not race.scoring.balances and self.class_weight in ("auto", None)
+
     def _fit_blend(
         self,
         race: LabelRace,
-        estimators: dict[int, Any],
+        winner: int,
+        fitted: Fitted,
         result: SearchResult,
         clock: Clock,
         fit: Callable[[int], tuple[Fitted, int, bool]],
     ) -> SearchResult:
         """Fit the members of the blend, those that count most first, as many as there is time for."""
-        ballot = hold_ballot(race)
-        weights = ballot.weigh()
+        ballot, interrupted = hold_ballot(race), False
+        weights, estimators = ballot.weigh(), {winner: fitted.pipeline}
         for k in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]:
             entry = int(ballot.entries[k])
-            if entry not in estimators and clock.left() > race.fit_seconds[entry] / race.n_folds[entry]:
-                with suppress(Exception):  # then the others do without it
-                    estimators[entry] = fit(entry)[0].pipeline
-        self.blend_ = make_blend(race, ballot, weights, estimators)
+            if interrupted or entry in estimators:
+                continue
+            if clock.left() > race.fit_seconds[entry] / race.n_folds[entry]:
+                try:
+                    member, _, interrupted = fit(entry)
+                    estimators[entry] = member.pipeline
+                except KeyboardInterrupt:  # then with those that there are
+                    interrupted = True
+                except Exception:  # the others do without it
+                    continue
+        self.blend_ = make_blend(race, ballot, weights, estimators, fitted.unscaled_kernel)
         values = held_out_values(race, ballot)
         self.calibration_ = calibrate_blend(race, ballot, values)
-        return result._replace(measure=measure_blend(race, ballot, values))
+        return result._replace(
+            measure=measure_blend(race, ballot, values),
+            blend=dict(zip(self.blend_.names, self.blend_.weights.tolist(), strict=True)),
+            stopped="interrupt" if interrupted else result.stopped,
+        )
 
     def _refit(
         self, race: Race, winner: int, task: Task, clock: Clock, seed: int

@@ -102,6 +102,15 @@ def expected_on_new_samples(result: SearchResult) -> str:
     return f"{said}{_interval(measure)}, corrected for the selection among candidates{_basis(measure)}."
 
 
+def describe_blend(result: SearchResult) -> str:
+    """Say whose blend predicts; nothing if the winner alone does."""
+    if not result.blend:
+        return ""
+    order = sorted(result.blend, key=lambda name: -result.blend[name])
+    shares = ", ".join(f"{name} {100 * result.blend[name]:.0f} %" for name in order)
+    return f"Predictions are those of a blend: {shares}."
+
+
 def doubts(result: SearchResult) -> list[str]:
     """Say what the numbers do not rest on: too few folds, no comparison, or no more than the majority."""
     measure, name = result.measure, result.metric.name
@@ -190,7 +199,8 @@ def as_html(result: SearchResult) -> str:
     import pandas as pd
 
     head = [f"Selected: {result.winner} ({describe_settings(result.settings)})."] if result.winner else []
-    head += [expected_on_new_samples(result), compare_with_reference(result)] if result.winner else []
+    if result.winner:
+        head += [describe_blend(result), expected_on_new_samples(result), compare_with_reference(result)]
     lines = [
         {
             "candidate": f"{one.name} *" if one.name == result.winner else one.name,

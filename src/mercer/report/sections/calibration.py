@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._typing import Array, Flags
 from mercer.report.content import Omitted, Section, Subject, Table
-from mercer.search.label_task import decide
+from mercer.search.label_task import decision_values
 from mercer.search.words import percent
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the probability of the most probable class
@@ -16,7 +16,7 @@ def show_calibration(subject: Subject) -> Section:
     data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
     if data is None or calibration is None:
         raise Omitted("there are no decision values of held-out samples")
-    chances = calibration(decide(data.model, data.X, subject.search.classes_)[1])
+    chances = calibration(decision_values(data.predictor, data.X, subject.search.classes_))
     guess = subject.search.classes_[np.argmax(chances, axis=1)]
     text = [
         "Probabilities come from the decision values of samples that were held out in the search: a sigmoid, "

@@ -89,7 +89,7 @@ def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
 def show_confusion(subject: Subject) -> Section:
     """Return which classes are taken for which."""
     data = _data(subject)
-    guess = data.model.predict(data.X)
+    guess = data.predictor.predict(data.X)
     names, counts = count_confusions(data.y, guess)
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
@@ -114,7 +114,7 @@ def show_neighbours(subject: Subject) -> Section:
     """Return the nearest training samples of a few held-out ones, one of each class."""
     data, after = _kernel(subject)
     queries = _queries(data)
-    guess = data.model.predict(data.X[queries])
+    guess = data.predictor.predict(data.X[queries])
     nearest = nearest_rows(after, data.X[queries], data.X_learned, N_NEIGHBOURS)
     rows = [
         [
@@ -140,7 +140,7 @@ def show_neighbours(subject: Subject) -> Section:
 def _queries(data: HeldOut) -> list[int]:
     """Return a sample of each class, and one that is predicted wrong if there is one."""
     _, firsts = np.unique(data.y, return_index=True)
-    wrong = np.flatnonzero(data.model.predict(data.X) != data.y)
+    wrong = np.flatnonzero(data.predictor.predict(data.X) != data.y)
     chosen = [*(int(i) for i in firsts[: MOST_QUERIES - 1]), *(int(i) for i in wrong[:1])]
     return list(dict.fromkeys(chosen))
 

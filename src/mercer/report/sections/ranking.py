@@ -16,6 +16,7 @@ from mercer.search.words import (
     PAIRS_DRAWN,
     best_of,
     compare_with_reference,
+    describe_blend,
     describe_comparison,
     describe_difference,
     describe_end,
@@ -39,6 +40,7 @@ def summarize(subject: Subject) -> list[str]:
     sentences = [
         f"{named}{', '.join(_describe_data(subject.task))}.",
         f"The winner is {result.winner}{described}.",
+        describe_blend(result),
         expected_on_new_samples(result),
         compare_with_reference(result),
         *doubts(result),
