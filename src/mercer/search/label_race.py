@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mercer.search.task import Folds
 
 FEW_DRAWS = 50  # of the bootstrap, while the search runs
+ALIKE = 1e-2  # of the decision values' root mean square: settings that differ by less say the same
 HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `bootstrap`
 
 
@@ -142,8 +143,11 @@ class LabelRace(Race):
     def drop_hopeless(self) -> None:
         """Take out settings that are far behind the best, on the samples that both have been scored on.
 
-        The best setting of the reference, with which others are compared, stays, and so does the baseline.
+        The best setting of the reference, with which others are compared, stays, and so does the baseline. Of
+        settings of a candidate that say the same the first stays: such are all C that no sample reaches.
         """
+        for i in self.running():
+            self._drop_alike(i)
         running = np.flatnonzero(self.alive & (self.n_folds > 0))
         kept = set() if self.baseline is None else set(self.of(self.baseline).tolist())
         running = np.array([entry for entry in running if entry not in kept], dtype=np.intp)
@@ -155,6 +159,16 @@ class LabelRace(Race):
         for entry in running:
             if entry not in kept and self._is_hopeless(int(entry), int(best)):
                 self.drop(int(entry))
+
+    def _drop_alike(self, candidate: int) -> None:
+        kept: list[Array] = []
+        for entry in self.of(candidate, alive=True):
+            said = self.decisions[np.isfinite(self.losses[:, entry]), entry]
+            far = ALIKE * np.sqrt(np.mean(said**2)) if len(said) else 0.0
+            if any(len(said) == len(one) and np.abs(said - one).max() <= far for one in kept if far):
+                self.drop(int(entry))
+            else:
+                kept.append(said)
 
     def calibration(self, entry: int) -> Calibration | None:
         """Return what makes probabilities of an entry's decision values, from those of held-out samples."""

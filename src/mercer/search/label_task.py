@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,6 +24,7 @@ from mercer.search.scoring import ACCURACY, Judged, Scoring
 from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
 from mercer.svm import KernelSVC
 from mercer.svm.base import SVMClassifier
+from mercer.svm.libsvm import without_last_digits
 
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
 RARE = 0.5  # a class of less than this share of an equal one is rare
@@ -66,6 +67,7 @@ class LabelTask(Task):
     sample_weight: Array | None = None
     scoring: Scoring = ACCURACY
     class_weight: Any = None
+    _scaled: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     reference: ClassVar[str] = REFERENCE
     candidate_names: ClassVar[tuple[str, ...]] = tuple(one.name for one in default_candidates(1, 1, 0))
@@ -177,16 +179,15 @@ class LabelTask(Task):
         values of a test sample are its loss and then the decision values.
         """
         weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[train]}
-        scaler = self.fit_scaler(self.X[train], weight.get("sample_weight"))
-        X, y = scaler.transform(self.X[train]), self.y[train]
-        new, truth = scaler.transform(self.X[test]), self.y[test]
-        more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
+        X, new, more = self._scale(train, test, weight.get("sample_weight"))
+        y, truth = self.y[train], self.y[test]
         shared: dict[str, SharedKernel] = {}
 
         def attempt(setting: dict[str, Any]) -> Attempt:
             estimator, saved = _with_kernel(candidate, setting, X, y, more, shared)
             start = time.perf_counter()
-            fitted = _fit(estimator, X, y, more, weight)
+            with without_last_digits():
+                fitted = _fit(estimator, X, y, more, weight)
             middle = time.perf_counter()
             said = decide(fitted, new, self.classes)
             seconds = time.perf_counter() - middle
@@ -197,6 +198,18 @@ class LabelTask(Task):
             return Attempt(np.column_stack([losses, judged.decisions]), saved + middle - start, seconds)
 
         return try_settings(settings, len(test), attempt, 2 if self.n_classes == 2 else 1 + self.n_classes)
+
+    def _scale(
+        self, train: Index, test: Index, weight: Array | None
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """Return training and test samples, scaled, and those without labels; kept for the next candidate."""
+        kept = self._scaled.get("last")
+        if kept is None or kept[0] is not train or kept[1] is not test:
+            scaler = self.fit_scaler(self.X[train], weight)
+            more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
+            kept = (train, test, scaler.transform(self.X[train]), scaler.transform(self.X[test]), more)
+            self._scaled["last"] = kept
+        return kept[2], kept[3], kept[4]
 
     def sample(self, train: Index, test: Index, n: int) -> Sample:
         """Return some n training samples, of all classes: every k-th of each; and a quarter as many to test.

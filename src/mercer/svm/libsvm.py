@@ -1,7 +1,9 @@
 """All two-class SVMs of one Gram matrix, by one call of LIBSVM, and the last digits of its solutions."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import combinations
 from typing import NamedTuple
 
@@ -19,6 +21,18 @@ from mercer.svm.multiclass import TwoClassProblem
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
 POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did
 POLISH_PROBLEMS = 100  # small ones of more than 14 classes are not worth it: votes do not depend on digits
+
+_polishes = ContextVar("polishes", default=True)
+
+
+@contextmanager
+def without_last_digits() -> Iterator[None]:
+    """Leave LIBSVM's solutions as they are: to compare many settings, its own tolerance is enough."""
+    token = _polishes.set(False)
+    try:
+        yield
+    finally:
+        _polishes.reset(token)
 
 
 class GramSVMs(NamedTuple):
@@ -138,7 +152,13 @@ def _among(K: Array, rows: Index) -> Array:
 def finish_problems(
     K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: Array
 ) -> tuple[GramSVMs, Array, Array]:
-    """Return the SVMs, unless there are many with all their digits, and the objectives and residuals."""
+    """Return the SVMs, unless there are many with all their digits, and the objectives and residuals.
+
+    Without the last digits, these are not known.
+    """
+    if not _polishes.get():
+        unknown = np.full(len(problems), np.nan)
+        return found, unknown, unknown
     coef, ends = np.zeros_like(found.coef), []
     polish = len(problems) <= POLISH_PROBLEMS
     for p, (rows, y) in enumerate(problems):
@@ -155,7 +175,7 @@ def finish_dual(K: Array, y: Array, coef: Array, bound: Array, *, polish: bool =
     value = _product(K, coef)
     residual, intercept = measure_violation(coef, value, y, lower, upper)
     F = np.flatnonzero((lower < coef) & (coef < upper))
-    if polish and 2 <= len(F) <= POLISH_ROWS:
+    if polish and _polishes.get() and 2 <= len(F) <= POLISH_ROWS:
         polished, polished_value = _polish(K, F, y, coef, value)
         # where this is no better, LIBSVM's tolerance hid the right rows
         if np.all((polished[F] >= lower[F]) & (polished[F] <= upper[F])):
