@@ -7,7 +7,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from mercer import KernelSVC, Pairs, RelevanceKernel
 from mercer.kernels import Perceptron, Rescaled, Tree
-from mercer.learners.relevance import BASES, SETTINGS, Rounds, make_targets
+from mercer.learners import relevance
+from mercer.learners.relevance import BASES, SETTINGS, Rounds, make_targets, share_of_useless
 from mercer.solvers.relevance import fit_ridge
 
 EACH_BASE = pytest.mark.parametrize("base", BASES)
@@ -173,3 +174,27 @@ def test_pairs_are_not_enough():
 def test_wrong_parameters_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         RelevanceKernel(**wrong).fit(*rows(20, 1))
+
+
+def test_the_share_of_useless_features_is_twice_that_of_products_below_zero():
+    assert share_of_useless(np.array([5.0, 4.0, 1.0, -1.0])) == 0.5
+    assert share_of_useless(np.array([3.0, -1.0, -2.0])) == 1.0
+    rng = np.random.default_rng(0)
+    slopes = np.append(rng.normal(size=4000), np.full(1000, 9.0))
+    assert abs(share_of_useless(slopes) - 0.8) < 0.06
+
+
+def test_of_very_many_useless_features_hardly_any_seems_to_be_of_use(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 104))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] > 0
+
+    def n_kept():
+        weight = RelevanceKernel(random_state=0).fit(X, y).relevance_
+        return np.count_nonzero(weight[2:4]), np.count_nonzero(weight[4:])
+
+    useful, useless = n_kept()
+    assert useful == 2
+    assert useless <= 5
+    monkeypatch.setattr(relevance, "SETTINGS", SETTINGS._replace(price=0.0))
+    assert n_kept()[1] > 3 * useless

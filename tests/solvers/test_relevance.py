@@ -79,7 +79,7 @@ def test_the_average_is_that_of_products_of_two_machines(rng):
                         s[i, :, d] += c[j] * K[i, row] * np.sign(points[i, d] - X[row, d])
             slopes.append(s)
         total += np.sum(slopes[0] * slopes[1], axis=(0, 1))
-    assert_allclose(found, np.maximum(total / 14, 0.0), atol=1e-5 * np.abs(total).max())
+    assert_allclose(found, total / 14, atol=1e-5 * np.abs(total).max())
 
 
 def test_of_useless_features_the_average_is_mostly_noise_around_zero():
@@ -90,4 +90,4 @@ def test_of_useless_features_the_average_is_mostly_noise_around_zero():
     found = average_slopes(X, X[:100], K, K[:100], T, 0.1, power=1, n_splits=2, rng=rng)
     assert np.argmax(found) == 0
     assert np.mean(found[1:] < 0.1 * found[0]) > 0.8
-    assert np.any(found[1:] == 0.0)
+    assert 0.2 < np.mean(found[1:] < 0.0) < 0.8

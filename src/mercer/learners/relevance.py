@@ -36,6 +36,18 @@ class RelevanceSettings(NamedTuple):
     sharpness: tuple[float, ...] = (0.5, 1.0)
     """Powers of the average squared gradient that are tried as weights. One half, its root, is usual; one
     drops useless features in fewer rounds, and sometimes weak ones with them."""
+    useless: float = 0.5
+    """Share of useless features above which features have a price, and what follows is tried as well. Where
+    most features are of use, each of a little, none should be missed."""
+    price: float = 1.0
+    """So many times log D / n of the loss is the price of a feature. The best of D useless ones, found with
+    the same labels, seems to gain as much."""
+    weak: float = 0.3
+    """Share of the largest weight below which weights are zero."""
+    flat: float = 0.25
+    """Power of what is left then: those that are of use are more equal than their slopes."""
+    added: tuple[int, ...] = (1, 2, 4)
+    """Numbers of unused features, those of the largest slopes, that come back."""
     revival: float = 0.3
     """Weight of the feature whose slope is largest, however small its weight was, in the third that is tried.
     Without it no feature comes back that acts only together with others, found in a later round."""
@@ -43,8 +55,10 @@ class RelevanceSettings(NamedTuple):
     """Share of the largest slope below which nothing is revived."""
     nothing: float = 1e-3
     """Share of the largest weight below which a weight is zero."""
-    patience: int = 3
-    """Rounds without a smaller loss after which it stops."""
+    patience: int = 2
+    """Rounds after which it stops if they brought little."""
+    little: float = 0.01
+    """Share of the loss that is little."""
     some_rows: int = 1000
     """Rows of which the median distance is taken."""
 
@@ -85,6 +99,12 @@ class Machine(NamedTuple):
     unit: float  # the median distance of two rows, which the features are divided by
     K: Array
     ridge: Ridge
+    price: float  # what the features that it uses cost, as a factor
+
+    @property
+    def cost(self) -> float:
+        """Return the loss times the price."""
+        return self.ridge.loss * self.price
 
 
 class RelevanceKernel(KernelLearner):
@@ -146,6 +166,9 @@ class RelevanceKernel(KernelLearner):
     - In each round three weightings are tried (the root of the average, the average, and the root with
       features revived whose slope was large though their weight was small), and the leave-one-out loss
       decides among them.
+    - Where more than half of the features seem useless (half of these have a product below zero), a feature
+      has a price, log D / n of the loss, or those would be kept that fit the labels by chance; and weightings
+      without the weak ones, more equal ones, and ones with unused features are tried, too.
     - Only the diagonal of the outer product; features are weighed, not mixed.
 
     References
@@ -227,7 +250,7 @@ class RelevanceKernel(KernelLearner):
 
     def _keep(self, X: Array, deviation: Array, machines: list[Machine]) -> None:
         self.loss_ = np.array([machine.ridge.loss for machine in machines])
-        self.n_rounds_ = int(np.argmin(self.loss_))
+        self.n_rounds_ = int(np.argmin([machine.cost for machine in machines]))
         best = machines[self.n_rounds_]
         self.penalty_, self.relevance_ = best.ridge.penalty, best.weight
         weight = np.maximum(best.weight, 1e-9)  # a scale must be finite
@@ -245,27 +268,45 @@ class Rounds(NamedTuple):
     points: Array  # where slopes are taken
     T: Array
     rng: RandomState
+    price: float = 0.0  # the logarithm of that of a feature
 
     def run(self, weight: Array, n_rounds: int, report: Callable[[int], Any] | None) -> list[Machine]:
         """Return the machines, that of the first weights and one after each round."""
         machines = [self.fit(weight, SETTINGS.penalties)]
-        while len(machines) <= n_rounds and not _is_in_vain([one.ridge.loss for one in machines]):
-            last = machines[-1]
-            proposed = self.propose(last)
+        slope = self.slopes(machines[0])
+        if share_of_useless(slope[weight > 0]) > SETTINGS.useless:
+            n, n_varying = len(self.X), np.count_nonzero(weight)
+            self = self._replace(price=SETTINGS.price * float(np.log(n_varying)) / n)
+            machines = [self.fit(weight, (machines[0].ridge.penalty,))]
+        while len(machines) <= n_rounds and not _is_in_vain([one.cost for one in machines]):
+            last = min(machines, key=lambda one: one.cost) if self.price else machines[-1]
+            slope = slope if len(machines) == 1 else self.slopes(last)
+            slope = np.maximum(slope, 0.0)
+            proposed = self.propose(last, slope)
             if not proposed:  # f is constant
                 break
-            tried = [self.fit(weight, (last.ridge.penalty,)) for weight in proposed]
-            machines.append(self.refine(min(tried, key=lambda one: one.ridge.loss)))
+            tried = [self.fit(weight, (last.ridge.penalty,)) for weight in proposed] + self.add(last, slope)
+            machines.append(self.refine(min(tried, key=lambda one: one.cost)))
             if report is not None and report(len(machines) - 1):
                 break
         return machines
 
-    def fit(self, weight: Array, penalties: Sequence[float]) -> Machine:
-        """Return the machine on weighted features."""
+    def fit(self, weight: Array, penalties: Sequence[float], unit: float | None = None) -> Machine:
+        """Return the machine on weighted features, divided by their own median distance or a given unit."""
         Z = self.X[:, weight > 0] * weight[weight > 0]
-        unit = self.base.unit(Z)
+        unit = self.base.unit(Z) if unit is None else unit
         K: Array = self.base.kernel(Z / unit)(Z / unit)
-        return Machine(weight, unit, K, fit_ridge(K, self.T, penalties))
+        price = float(np.exp(self.price * np.count_nonzero(weight)))
+        return Machine(weight, unit, K, fit_ridge(K, self.T, penalties), price)
+
+    def add(self, machine: Machine, slope: Array) -> list[Machine]:
+        """Return machines with a few more features, if these are worth it; none where most are of use.
+
+        The unit stays: another one may be better whatever the features.
+        """
+        more = [_add(machine.weight, slope, n) for n in SETTINGS.added] if self.price else []
+        tried = [self.fit(weight, (machine.ridge.penalty,), machine.unit) for weight in more]
+        return [one for one in tried if one.cost < (1.0 - SETTINGS.little) * machine.cost]
 
     def refine(self, machine: Machine) -> Machine:
         """Return the machine with a better penalty, if one of its neighbours is."""
@@ -274,8 +315,8 @@ class Rounds(NamedTuple):
         other = fit_ridge(machine.K, self.T, near)
         return machine._replace(ridge=min(machine.ridge, other, key=lambda ridge: ridge.loss))
 
-    def propose(self, machine: Machine) -> list[Array]:
-        """Return new weights, from the slopes of the machine; none if it has none."""
+    def slopes(self, machine: Machine) -> Array:
+        """Return the average product of the slopes of two machines, on halves of the rows, by feature."""
         weight = machine.weight
         used = weight > 0
         scale = weight[used] / machine.unit
@@ -291,7 +332,11 @@ class Rounds(NamedTuple):
             n_splits=SETTINGS.n_splits,
             rng=self.rng,
         )
-        slope = np.where(self.X.std(axis=0) > 0, slope, 0.0)
+        return np.where(self.X.std(axis=0) > 0, slope, 0.0)
+
+    def propose(self, machine: Machine, slope: Array) -> list[Array]:
+        """Return new weights, from the slopes of the machine; none if it has none."""
+        weight = machine.weight
         gradient = slope * weight ** (2 * self.base.power)  # its average square
         if not np.max(gradient) > 0:
             return []
@@ -299,7 +344,24 @@ class Rounds(NamedTuple):
         notable = np.where(slope < SETTINGS.notable * slope.max(), 0.0, slope / slope.max())
         proposed = [gradient**power for power in SETTINGS.sharpness]
         proposed.append(np.sqrt(gradient) + SETTINGS.revival * notable)
+        if self.price:
+            strong = np.where(np.sqrt(gradient) < SETTINGS.weak, 0.0, gradient)
+            proposed += [strong**SETTINGS.flat, np.sqrt(strong), gradient**SETTINGS.flat]
         return [_cut(weight) for weight in proposed]
+
+
+def share_of_useless(slope: Array) -> float:
+    """Return the share of the features that are useless: half of these have a product below zero."""
+    return min(2.0 * float(np.mean(slope < 0)), 1.0)
+
+
+def _add(weight: Array, slope: Array, n: int) -> Array:
+    """Return the weights, and for the n unused features of the largest slopes the median of the others."""
+    used = weight > 0
+    best = np.argsort(np.where(used, 0.0, -slope), kind="stable")[:n]
+    more = weight.copy()
+    more[best] = np.where(used[best] | (slope[best] <= 0), weight[best], np.median(weight[used]))
+    return more
 
 
 def _cut(weight: Array) -> Array:
@@ -308,9 +370,9 @@ def _cut(weight: Array) -> Array:
 
 
 def _is_in_vain(losses: list[float]) -> bool:
-    """Whether the last rounds brought nothing."""
+    """Whether the last rounds brought little."""
     recent = SETTINGS.patience
-    return len(losses) > recent and min(losses[-recent:]) >= min(losses[:-recent])
+    return len(losses) > recent and min(losses[-recent:]) >= (1.0 - SETTINGS.little) * min(losses[:-recent])
 
 
 def make_targets(y: NDArray[Any]) -> Array:

@@ -60,8 +60,8 @@ def average_slopes(
     The slope of a machine is :math:`s_d(x) = \sum_j c_j S(x, x_j)\, (x - x_j)_d^{(p)}`, where
     :math:`z^{(1)} = \mathrm{sign}(z)` and :math:`z^{(2)} = z`: minus the gradient of f but for a factor of
     the feature. Of a useless feature its square is noise, and never zero. So two machines are fitted to the
-    two halves of the rows: :math:`s_d s'_d` has the mean zero there. This is averaged over points, targets
-    and `n_splits` divisions into halves, and at least zero. O(n D) for each point.
+    two halves of the rows: :math:`s_d s'_d` has the mean zero there, as often below it as above. This is
+    averaged over points, targets and `n_splits` divisions into halves. O(n D) for each point.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def average_slopes(
         slopes = take_slopes(points[i : i + step], X, S[i : i + step], every, power)
         first, second = np.split(slopes, 2, axis=1)
         total += np.einsum("ipd,ipd->d", first, second)
-    return np.maximum(total / (n_splits * len(points)), 0.0)
+    return total / (n_splits * len(points))
 
 
 def _solve(K: Array, T: Array, rows: Index, penalty: float) -> Array:
