@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel
+from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel, TreeSVC
 from mercer.search import Candidate, SearchWarning
 from mercer.search.label_task import LabelTask, decide
 from search.odd_classifiers import Sign, start_journal, two_blobs
@@ -203,3 +203,36 @@ def test_what_is_decided_is_what_is_predicted(model, n_classes, rng):
     new = np.vstack([X, rng.normal(size=(300, 4))])
     fitted = clone(model).fit(X, y)
     assert_array_equal(decide(fitted, new, np.arange(n_classes))[0], fitted.predict(new))
+
+
+def test_samples_are_scaled_once_a_fold_and_anew_for_the_next(monkeypatch):
+    X, y = make_classification(60, 4, random_state=0)
+    task, fits = LabelTask(X, y), []
+    fit = LabelTask.fit_scaler
+    monkeypatch.setattr(LabelTask, "fit_scaler", lambda self, *given: fits.append(1) or fit(self, *given))
+    one, other = Candidate("svm", SVC(), {}), Candidate("linear", KernelSVC(), {})
+    folds = task.split(3, 0)
+    found = [[task.evaluate(each, [{}], *fold).values for each in (one, other)] for fold in folds]
+    assert len(fits) == 3
+    for fold, values in zip(folds, found, strict=True):
+        fresh = LabelTask(X, y)
+        assert_array_equal(fresh.evaluate(one, [{}], *fold).values, values[0])
+        assert_array_equal(LabelTask(X, y).evaluate(other, [{}], *fold).values, values[1])
+
+
+def test_the_last_digits_are_left_to_the_last_fit():
+    X, y = make_classification(80, 4, flip_y=0.2, random_state=0)
+    rows = np.arange(80)
+    seen = []
+
+    class Watched(TreeSVC):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            seen.append(float(self.residual_[0]))
+            return self
+
+    task, candidate = LabelTask(X, y), Candidate("tree", Watched(), {})
+    task.evaluate(candidate, [{}], rows[:60], rows[60:])
+    task.fit(candidate, {})
+    assert np.isnan(seen[0])
+    assert seen[1] < 1e-9

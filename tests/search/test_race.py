@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from mercer import KernelSearchCV, StumpSVC
 from mercer.search import Candidate
 from mercer.search.bootstrap import draw_rows
-from mercer.search.race import Fate
+from mercer.search.race import Fate, Outcome
 from mercer.search.result import DROPPED, FAILED, OUT_OF_TIME
 from search.made_races import outcome_of, race_on
 from search.odd_classifiers import Sign, start_journal, two_blobs
@@ -226,3 +226,28 @@ def test_without_a_reference_there_are_no_differences():
     X, y = two_blobs(40)
     table = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y).leaderboard_
     assert np.isnan(table.loc["stump", "difference"])
+
+
+def said_by(race, decisions):
+    """Let each setting of the first candidate say a column of decision values of the first fold."""
+    test = race.tests[0]
+    wrong = (decisions > 0) != (test % 2 == 1)[:, None]
+    ones = np.ones(decisions.shape[1])
+    race.record(0, race.of(0), test, Outcome(np.stack([wrong, decisions], axis=-1), ones, ones, 1.0, {}))
+    race.drop_hopeless()
+
+
+def test_of_settings_that_say_the_same_the_first_goes_on(rng):
+    race = race_on([Candidate("svm", SVC(), {"C": [1.0, 2.0, 3.0, 4.0]})], 60)
+    signs = np.where(np.arange(30) % 2 == 1, 1.0, -1.0)
+    first = 10 * (signs + 0.3 * rng.normal(size=30))
+    slightly, clearly = first + 1e-3 * rng.normal(size=30), first + rng.normal(size=30)
+    said_by(race, np.column_stack([first, slightly, clearly, clearly]))
+    assert race.alive.tolist() == [True, False, True, False]
+    assert not race.fates  # the candidate goes on
+
+
+def test_settings_that_say_nothing_at_all_are_not_taken_for_the_same():
+    race = race_on([Candidate("svm", SVC(), {"C": [1.0, 2.0]})], 60)
+    said_by(race, np.zeros((30, 2)))
+    assert race.alive.all()
