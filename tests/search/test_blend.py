@@ -12,7 +12,7 @@ from mercer import KernelSearchCV, KernelSVC, StumpSVC
 from mercer.persistence import load, save
 from mercer.search import Calibration, Candidate
 from mercer.search.blend import N_STEPS, held_out_values, hold_ballot, make_blend, measure_blend, select
-from mercer.search.calibration import by_class
+from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.race import Outcome
 from mercer.search.words import describe_blend
 from search.made_races import race_on
@@ -88,13 +88,16 @@ def test_decision_values_are_calibrated_before_they_are_summed(noisy):
     assert weights[1] > 0.1
 
 
-def test_the_weights_of_a_fold_are_those_of_the_other_folds(noisy):
+def test_weights_and_units_of_a_fold_are_those_of_the_other_folds(noisy):
     ballot = hold_ballot(noisy)
     values = held_out_values(noisy, ballot)
     for k in range(4):
         mine = noisy.fold == k
-        weights = select(ballot.values[:, ~mine], ballot.label[~mine], np.ones((~mine).sum()), np.arange(3))
-        assert_allclose(values[mine], sum(w * v[mine] for w, v in zip(weights, ballot.values, strict=True)))
+        label, alike = ballot.label[~mine], np.ones((~mine).sum())
+        units = [fit_calibration(noisy.decisions[~mine, j], label) for j in range(3)]
+        others = np.array([unit.values(noisy.decisions[:, j]) for j, unit in enumerate(units)])
+        weights = select(others[:, ~mine], label, alike, np.arange(3))
+        assert_allclose(values[mine], sum(w * v[mine] for w, v in zip(weights, others, strict=True)))
     measure = measure_blend(noisy, ballot, values)
     assert_allclose(measure.value, np.mean(values.argmax(axis=1) != np.arange(80) % 2))
     assert measure.low < measure.value < measure.high

@@ -117,7 +117,7 @@ def test_on_shuffled_labels_the_reported_error_stays_at_chance_where_the_least_o
         noise.append(search.std_error_)
         least.append(least_error(X, y, seed))
     spread = np.std(reported, ddof=1) / np.sqrt(20)
-    assert abs(np.mean(reported) - 0.5) < 2 * spread
+    assert abs(np.mean(reported) - 0.5) < 3 * spread
     assert abs(np.mean(reported) - 0.5) < 2 * np.mean(noise)
     # the printed standard error is of the size of what shuffles show
     assert 0.5 < np.mean(noise) / np.std(reported, ddof=1) < 2.0

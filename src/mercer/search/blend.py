@@ -116,9 +116,9 @@ class Ballot(NamedTuple):
     label: Index
     sample_weight: Array
 
-    def weigh(self, some: Index | slice = slice(None)) -> Array:
-        """Return the weights of the entries by some of the samples."""
-        return select(self.values[:, some], self.label[some], self.sample_weight[some], self.candidates)
+    def weigh(self) -> Array:
+        """Return the weights of the entries."""
+        return select(self.values, self.label, self.sample_weight, self.candidates)
 
 
 def hold_ballot(race: LabelRace) -> Ballot:
@@ -128,9 +128,7 @@ def hold_ballot(race: LabelRace) -> Ballot:
     label, weight = race.task.label[race.rows[places]], race.task.weights[race.rows[places]]
     said = [by_class(race.decisions[places, entry]) for entry in entries]
     calibrations = tuple(fit_calibration(decisions, label, weight) for decisions in said)
-    values = np.array(
-        [one.slope * decisions + one.offsets for one, decisions in zip(calibrations, said, strict=True)]
-    )
+    values = np.array([unit.values(one) for unit, one in zip(calibrations, said, strict=True)])
     return Ballot(entries, race.rule.candidate[entries], calibrations, places, values, label, weight)
 
 
@@ -148,11 +146,7 @@ def select(values: Array, label: Index, sample_weight: Array, candidates: Index)
     candidates : array of shape (n_settings,)
         Which candidate a setting is of.
     """
-    losses = log_losses(values, label) @ sample_weight
-    own = [
-        some[np.argmin(losses[some])]
-        for some in map(np.flatnonzero, candidates == np.unique(candidates)[:, None])
-    ]
+    own = find_own(values, label, sample_weight, candidates)
     weights, total = np.zeros(len(values)), np.zeros(values.shape[1:])
     for step in range(1, N_STEPS + 1):
         tried = log_losses((total + values[own]) / step, label) @ sample_weight
@@ -162,6 +156,13 @@ def select(values: Array, label: Index, sample_weight: Array, candidates: Index)
     return weights
 
 
+def find_own(values: Array, label: Index, sample_weight: Array, candidates: Index) -> list[int]:
+    """Return the setting of each candidate that has the lowest log loss."""
+    losses = log_losses(values, label) @ sample_weight
+    groups = map(np.flatnonzero, candidates == np.unique(candidates)[:, None])
+    return [int(some[np.argmin(losses[some])]) for some in groups]
+
+
 def log_losses(values: Array, label: Index) -> Array:
     """Return −log of the probability of each sample's class, (n_settings, n_samples)."""
     losses: Array = -log_softmax(values, axis=2)[:, np.arange(len(label)), label]
@@ -169,16 +170,21 @@ def log_losses(values: Array, label: Index) -> Array:
 
 
 def held_out_values(race: LabelRace, ballot: Ballot) -> Array:
-    """Return the blend's values for each sample (n_samples, n_classes), weighed without its fold.
+    """Return the blend's values for each sample, (n_samples, n_classes), in which its fold had no part.
 
-    If there is but one fold, it has to do for both.
+    Settings, units and weights are those of the other folds. If there is but one fold, it has to do for both.
     """
-    fold = race.fold[ballot.places]
+    fold, label, weight = race.fold[ballot.places], ballot.label, ballot.sample_weight
     values = np.empty(ballot.values.shape[1:])
     for k in np.unique(fold):
         mine = fold == k
         others = np.flatnonzero(~mine if (~mine).any() else mine)
-        values[mine] = np.tensordot(ballot.weigh(others), ballot.values[:, mine], 1)
+        own = find_own(ballot.values[:, others], label[others], weight[others], ballot.candidates)
+        said = [by_class(race.decisions[ballot.places, entry]) for entry in ballot.entries[own]]
+        units = [fit_calibration(one[others], label[others], weight[others]) for one in said]
+        calibrated = np.array([unit.values(one) for unit, one in zip(units, said, strict=True)])
+        weights = select(calibrated[:, others], label[others], weight[others], np.arange(len(own)))
+        values[mine] = np.tensordot(weights, calibrated[:, mine], 1)
     return values
 
 

@@ -30,8 +30,12 @@ class Calibration(NamedTuple):
 
     def __call__(self, decisions: Array) -> Array:
         """Return the probability of each class, (n_samples, n_classes), from decision values."""
-        probabilities: Array = softmax(self.slope * by_class(decisions) + self.offsets, axis=1)
+        probabilities: Array = softmax(self.values(decisions), axis=1)
         return probabilities
+
+    def values(self, decisions: Array) -> Array:
+        """Return their logarithms but for a constant of each sample."""
+        return self.slope * by_class(decisions) + self.offsets
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as numbers and lists, for JSON."""
