@@ -267,6 +267,7 @@ ARRAY_CHANGES = [
     put_number,
 ]
 METHODS = ("decision_function", "predict_proba", "predict", "transform", "__call__", "diag")
+MOST_MEMORY = 2**20  # KB more than with no file: what small files may take
 BEYOND = "index is out of bounds"  # what numba says; NumPy, which always looks, says which index
 
 
@@ -346,6 +347,7 @@ def fuzz_state(folder, n_files, seed=0):
     X, _, table = sample_rows()
     samples = [(content, X) for content in contents[:-2]] + [(content, table) for content in contents[-2:]]
     target = Path(folder) / "broken"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for k in range(-len(samples), n_files):
         content, rows = samples[k % len(samples)]
         target.write_bytes(content)
@@ -356,7 +358,8 @@ def fuzz_state(folder, n_files, seed=0):
                 ends["beyond" if compute(mercer.load(target), rows) else "computed"] += 1
         except ModelFileError as error:
             ends["damaged" if "damaged" in str(error) else "refused"] += 1
-        if ends["beyond"]:
+        ends["memory"] += int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before + MOST_MEMORY)
+        if ends["beyond"] or ends["memory"]:
             (Path(tempfile.gettempdir()) / "beyond.mercer").write_bytes(target.read_bytes())
             break
     return ends

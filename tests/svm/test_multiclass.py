@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
+from sklearn.utils.multiclass import _ovr_decision_function
 
 from mercer import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
 from mercer.kernels import Perceptron, Stump
-from mercer.svm.multiclass import choose_classes, score_classes
+from mercer.svm.multiclass import choose_classes, combine_probabilities, score_classes
 
 
 def twelve_classes(n_rows, random_state):
@@ -69,3 +70,15 @@ def test_scores_order_by_votes_and_then_by_the_sum_of_decision_values(rng):
         votes = [int(f01 < 0) + (f02 < 0), int(f01 > 0) + (f12 < 0), int(f02 > 0) + (f12 > 0)]
         sums = np.array([-f01 - f02, f01 - f12, f02 + f12])
         assert_allclose(row, votes + sums / (3 * (1 + np.abs(sums))))
+
+
+def test_scores_are_those_of_scikit_learn(rng):
+    decisions = np.round(rng.normal(size=(50, 45)), 1)
+    expected = _ovr_decision_function(decisions > 0, decisions, 10)
+    assert_allclose(score_classes(decisions, 10, "ovo"), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [choose_classes, score_classes, combine_probabilities])
+def test_decisions_of_other_classes_are_refused_before_they_take_memory(count, rng):
+    with pytest.raises(ValueError, match="50000 classes are 1249975000 pairs"):
+        count(rng.normal(size=(5, 1)), 50_000, "ovo")

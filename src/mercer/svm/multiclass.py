@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mercer._typing import Array, Index
 
@@ -43,7 +44,7 @@ def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:
         return decisions[:, 0]
     if scheme == "ovr":
         return decisions
-    first, second = _sides(n_classes)
+    first, second = _sides(decisions, n_classes)
     votes = (decisions <= 0) @ first + (decisions > 0) @ second
     confidence = decisions @ (second - first)
     scores: Array = votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
@@ -59,15 +60,21 @@ def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
         return (decisions[:, 0] > 0).astype(np.intp)
     if scheme == "ovr":
         return decisions.argmax(axis=1)
-    first, second = _sides(n_classes)
+    first, second = _sides(decisions, n_classes)
     chosen: Index = ((decisions < 0) @ first + (decisions >= 0) @ second).argmax(axis=1)
     return chosen
 
 
-def _sides(n_classes: int) -> tuple[Array, Array]:
+def _sides(decisions: Array, n_classes: int) -> tuple[csr_array, csr_array]:
     """Return which class is the earlier one of each pair, and which the later: 1 in its column, else 0."""
-    pairs = np.array(list(combinations(range(n_classes), 2)))
-    return np.eye(n_classes)[pairs[:, 0]], np.eye(n_classes)[pairs[:, 1]]
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if decisions.shape[1] != n_pairs:
+        raise ValueError(
+            f"{n_classes} classes are {n_pairs} pairs, but there are {decisions.shape[1]} decisions"
+        )
+    pairs, ones, row = np.triu_indices(n_classes, 1), np.ones(n_pairs), np.arange(n_pairs)
+    first, second = (csr_array((ones, (row, side)), shape=(n_pairs, n_classes)) for side in pairs)
+    return first, second
 
 
 def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
@@ -76,6 +83,6 @@ def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
         return np.column_stack([1.0 - p[:, 0], p[:, 0]])
     if scheme == "ovr":
         return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    first, second = _sides(n_classes)
+    first, second = _sides(p, n_classes)
     total: Array = (1.0 - p) @ first + p @ second
     return total / len(p.T)
