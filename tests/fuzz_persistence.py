@@ -358,7 +358,8 @@ def fuzz_state(folder, n_files, seed=0):
                 ends["beyond" if compute(mercer.load(target), rows) else "computed"] += 1
         except ModelFileError as error:
             ends["damaged" if "damaged" in str(error) else "refused"] += 1
-        ends["memory"] += int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before + MOST_MEMORY)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before + MOST_MEMORY:
+            ends["memory"] += 1
         if ends["beyond"] or ends["memory"]:
             (Path(tempfile.gettempdir()) / "beyond.mercer").write_bytes(target.read_bytes())
             break
