@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from mercer._typing import Index
 from mercer.limits import one_thread
@@ -71,6 +72,7 @@ class Schedule:
     forecasts: dict[int, Forecast] = field(default_factory=dict)  # of a fold of all samples
     guessed: set[int] = field(default_factory=set)  # whose forecast is from very few samples
     n_fold: int = 0  # samples that a fit sees in a fold of all
+    sent: Any = None  # the task, or where the workers of a cluster have it
 
     def run(self, plan: Plan) -> str | None:
         """Run all candidates over all folds, as far as time allows; return what stopped it, if anything."""
@@ -110,6 +112,7 @@ class Schedule:
         if self.clock.budget is not None:
             task, folds = self._fit_into_budget(task, folds)
         race.begin(folds, task.size(folds[0][0]))
+        self.sent = scatter(task)
         # those that failed on few samples come last: the first one is to give a model whatever happens
         order = sorted(race.running(), key=lambda i: (i not in self.expected, self._rank(i)))
         first, late = self._split_by_time(order, len(folds))
@@ -263,7 +266,7 @@ class Schedule:
                 entries = race.of(i, alive=True)
                 started.append((i, entries))
                 settings = [race.entries[entry].setting for entry in entries]
-                yield delayed(task.evaluate)(race.candidates[i], settings, train, test)
+                yield delayed(type(task).evaluate)(self.sent, race.candidates[i], settings, train, test)
 
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
         with closing(parallel(jobs())) as outcomes:
@@ -321,6 +324,12 @@ class Schedule:
             return np.array([entry]), n_all, min(n_folds, int(time_left / once))
         n_rows = int(n_all * (max(time_left, 0.0) / (half * once)) ** (1.0 / max(growth, 0.1)))
         return (np.array([entry]), n_rows, half) if n_rows >= MORE * n_before else None
+
+
+def scatter(task: Task) -> Any:
+    """Bring a task, with its samples, to the workers of joblib's cluster once; elsewhere return it."""
+    client = getattr(get_active_backend()[0], "client", None)
+    return task if client is None else client.scatter(task, broadcast=True, hash=False)
 
 
 def _speed(n_jobs: int | None) -> float:
