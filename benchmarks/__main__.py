@@ -9,6 +9,7 @@ from pathlib import Path
 NAMES = (
     "cold",  # the first minute
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
+    "cluster",  # of processes, for stumps
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     "relevance",  # of features
     *("scaling", "search", "coverage"),  # before them, and among all of them

@@ -267,19 +267,20 @@ def test_the_defaults_find_a_kernel_for_moons(rng):
 def test_a_cluster_of_dask_gets_the_samples_once_and_finds_the_same(monkeypatch):
     distributed = pytest.importorskip("distributed")
     X, y = MOONS
-    sent, scatter = [], distributed.Client.scatter
-    monkeypatch.setattr(
-        distributed.Client, "scatter", lambda self, data, **how: sent.append(data) or scatter(self, data, **how)
-    )
-    pickled = []  # with each call: workers that are threads of this process get what is scattered as it is
-    monkeypatch.setattr(LabelTask, "__getstate__", lambda task: pickled.append(1) or vars(task), raising=False)
+    sent, pickled, scatter = [], [], distributed.Client.scatter
+    noted = {
+        "scatter": lambda self, data, **how: sent.append(data) or scatter(self, data, **how),
+        "__getstate__": lambda task: pickled.append(task) or vars(task),
+    }
+    monkeypatch.setattr(distributed.Client, "scatter", noted["scatter"])
+    monkeypatch.setattr(LabelTask, "__getstate__", noted["__getstate__"], raising=False)
     quiet = {"dashboard_address": None, "processes": False, "n_workers": 2, "threads_per_worker": 1}
     with distributed.LocalCluster(**quiet) as cluster, distributed.Client(cluster):
         with joblib.parallel_config(backend="dask"):
             spread = search_among(n_jobs=2).fit(X, y)
         assert "evaluate" in str(cluster.scheduler.task_prefixes)  # the work was done there
     assert sum(isinstance(data, LabelTask) for data in sent) == 1
-    assert not pickled
+    assert not pickled  # with a call: workers that are threads of this process get what is scattered as it is
     assert results(spread) == results(search_among().fit(X, y))
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import mercer
+import pages
 from mercer import PerceptronSVC, StumpSVC
 from mercer.datasets import threenorm, twonorm
 
@@ -284,3 +286,21 @@ def test_where_the_scheduler_is_gone_the_error_has_the_last_model(processes, mon
     assert np.mean((model._functions[0](Z[rows]) > 0) == (labels[rows] > 0)) > 0.6
     assert all(np.ptp(function(Z)) == 0.0 for function in model._functions[1:])
     assert set(model.predict(X_NEW)) <= set(model.classes_)
+
+
+def test_dask_is_imported_for_its_collections_alone():
+    program = (
+        "import sys, numpy as np\nfrom mercer import StumpSVC\n"
+        "X, y = np.arange(40.0)[:, None], np.arange(40) % 3\n"
+        "StumpSVC(max_bins=8).fit(X, y).predict(X)\nassert 'dask' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_page_about_scaling_prints_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "scaling.md"
+    steps = list(pages.run_page(page.read_text(encoding="utf-8")))
+    assert steps
+    for step in steps:
+        assert step.printed == step.shown

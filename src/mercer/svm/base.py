@@ -89,13 +89,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
             The samples.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            The decision values.
+            The decision values; of a collection of Dask, not computed yet.
         """
         return self._answer(X, _score)
 
@@ -107,13 +107,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
             The samples.
 
         Returns
         -------
         array of shape (n_samples,)
-            The classes.
+            The classes; of a collection of Dask, not computed yet.
         """
         return self._answer(X, _choose)
 

@@ -56,7 +56,9 @@ def split_rows(X: Any, y: Any, sample_weight: Any) -> RowChunks:
 
 
 def _blocks(collection: Any) -> list[Any]:
-    return list(np.ravel(collection.to_delayed()))
+    """Return the chunks, not computed yet; those of arrays under their own names, which X and y may share."""
+    optimize = hasattr(collection, "to_dask_array")  # a DataFrame reads only the columns that it needs
+    return list(np.ravel(collection.to_delayed(optimize_graph=optimize)))
 
 
 def _align(values: Any, lengths: Sequence[int], name: str) -> list[Any]:

@@ -7,11 +7,13 @@ These stay on the workers for all passes of the solver (`stump_svm.dask_rows`).
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from itertools import combinations
+from importlib import import_module
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import dask
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.utils import compute_sample_weight, gen_batches
@@ -35,6 +37,8 @@ from mercer.svm.chunks import RowChunks, Summary, as_numbers, check_features, sp
 from mercer.svm.dual import TablePlan, TwoClassSVM
 
 BLOCK = 2**22  # values of a part at most: 32 MB before they are codes
+GROUPS = 2  # of chunks for each thread: each of their tasks takes a millisecond or two, in each pass
+GROUP_ROWS = 2**22  # of a group at most, unless a chunk has more
 
 
 class Coding(NamedTuple):
@@ -154,10 +158,10 @@ def code_rows(X: Any, y: Any, weight: Any, coding: Coding) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def pose(chunk: Sequence[Part], problem: Problem, capped: bool) -> tuple[Part, ...]:
-    """Return the rows of a two-class problem, of y = ±1."""
+def pose(chunks: Sequence[Sequence[Part]], problem: Problem, capped: bool) -> tuple[Part, ...]:
+    """Return the rows of a two-class problem, of y = ±1, as one chunk."""
     parts = []
-    for code, label, bound, *_ in chunk:
+    for code, label, bound, *_ in chain(*chunks):
         is_in = (label == problem.positive) | (problem.negative is None or label == problem.negative)
         if not np.all(is_in):
             code, label, bound = code[:, is_in], label[is_in], bound[is_in]
@@ -186,10 +190,9 @@ def _fit_problems(
         count = n_used.sum(axis=1)
         if problem.negative is not None:
             count = n_used[:, problem.positive] + n_used[:, problem.negative]
+        groups = _group(count, _count_threads())
         chunks = [
-            dask.delayed(pose)(chunk, problem, plan.loss is HINGE)
-            for chunk, n in zip(coded, count, strict=True)
-            if n > 0
+            dask.delayed(pose)([coded[i] for i in group], problem, plan.loss is HINGE) for group in groups
         ]
         try:
             rows = DaskRows(value, dask.persist(*chunks), int(count.sum())).measured()
@@ -202,6 +205,22 @@ def _fit_problems(
         fits.append(_describe(solution, plan, coding, value))
         task.call_on_fit_task_end(estimator=svm)
     return fits
+
+
+def _count_threads() -> int:
+    """Return the threads of the current cluster, or of this machine."""
+    try:
+        return sum(import_module("distributed").get_client().nthreads().values())
+    except (ImportError, ValueError):  # there is none
+        return effective_n_jobs(-1)
+
+
+def _group(n_rows: Index, n_threads: int) -> list[Index]:
+    """Return which chunks, of those that have rows, go together: neighbours, of about equal sums."""
+    end = np.cumsum(n_rows)
+    n_groups = max(GROUPS * n_threads, -(-int(end[-1]) // GROUP_ROWS))
+    number = np.minimum((end - n_rows / 2) * n_groups // end[-1], n_groups - 1)
+    return [rows for k in np.unique(number) if len(rows := np.flatnonzero((number == k) & (n_rows > 0)))]
 
 
 def _describe(solution: Solution, plan: TablePlan, coding: Coding, value: Array) -> TwoClassSVM:

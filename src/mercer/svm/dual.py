@@ -162,11 +162,11 @@ class FixedCSVC(DualSVC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
+        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
+            The samples. Those of Dask stay where they are: in chunks of rows, put into bins.
+        y : array-like or collection of Dask of shape (n_samples,)
             Their classes, two or more.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
             What multiplies C for each sample. Samples of weight zero are left out.
         """
         check_positive(self.C, "C")

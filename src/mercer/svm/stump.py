@@ -141,7 +141,8 @@ class StumpSVC(FixedCSVC, StumpSVM):
     intercept_ : array of shape (n_problems,)
         b, for these shape functions.
     support_ : array of shape (n_support,)
-        The row numbers of the support vectors: training samples with a nonzero coefficient.
+        The row numbers of the support vectors: training samples with a nonzero coefficient. None of them for
+        samples of Dask, whose coefficients stay with the chunks.
     dual_coef_ : array of shape (n_problems, n_support)
         y_i λ_i of (P2), of each support vector.
     objective_, residual_, n_iter_ : arrays of shape (n_problems,)

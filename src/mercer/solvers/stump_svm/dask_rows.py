@@ -22,7 +22,7 @@ from mercer.solvers.stump_svm.rows import Look, Point, thin
 from mercer.solvers.stump_svm.tables import Part, PartLook, TableRows, look_at, respond, set_penalty
 
 FAN_IN = 16  # results that are added at a time
-MOST_SAMPLED = 2**20  # rows that the driver's process solves for a start
+MOST_SAMPLED = 2**18  # rows that the driver's process solves for a start
 MOST_NEAR = 4  # times the curved rows of a Newton step: so many travel to the driver at most
 
 

@@ -1,0 +1,84 @@
+"""Rows of Dask add up to what rows in memory do, and little of them travels."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("dask")
+
+import dask
+
+from mercer.datasets import threenorm
+from mercer.solvers.stump_svm import HINGE, LogLoss, Point, TableRows, bin_columns, choose_knots, dask_rows
+from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows
+from mercer.solvers.stump_svm.losses import Rounding
+from mercer.solvers.stump_svm.tables import Table
+
+TERM = Rounding(1.0, 0.3, 5.0)
+C = 0.02
+
+
+def both(n=3000, part_rows=200, parts_of_a_chunk=4):
+    """The same rows in memory and as chunks of Dask, with penalties, and two points."""
+    X, y = threenorm(n, random_state=0)
+    X, rng = X[:, :3], np.random.default_rng(1)
+    columns = bin_columns(X, [choose_knots(column, 12) for column in X.T])
+    y, weight = np.where(y > 0, 1.0, -1.0), rng.uniform(0.5, 2.0, n)
+    rows = TableRows.of(columns, y, weight, part_rows)
+    bare = [part._replace(y=part.y.astype(np.int8)) for part in rows.parts]
+    chunks = [tuple(bare[i : i + parts_of_a_chunk]) for i in range(0, len(bare), parts_of_a_chunk)]
+    lazy = DaskRows(rows.value, [dask.delayed(chunk, traverse=False) for chunk in chunks], n).measured()
+    tables = rng.normal(scale=0.2, size=(2, *rows.value.shape))
+    return rows, lazy, [Point(Table(table), float(rng.normal())) for table in tables]
+
+
+@pytest.mark.parametrize("loss", [HINGE, LogLoss()])
+@pytest.mark.parametrize("fan_in", [2, 16])
+def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
+    monkeypatch.setattr(dask_rows, "FAN_IN", fan_in)
+    rows, lazy, (point, step) = both()
+    assert_allclose(lazy.diagonal, rows.diagonal)
+    for kind in ("without", "with"):
+        if kind == "without":
+            rows, lazy = (engine.with_penalty(loss, C) for engine in (rows, lazy))
+        else:
+            rows, lazy = (engine.recenter(step, loss, TERM) for engine in (rows, lazy))
+        assert lazy.has_centers is rows.has_centers is (kind == "with")
+        seen, expected = (engine.look(point, loss, TERM, 3) for engine in (lazy, rows))
+        assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+        assert_allclose(seen[1:6], expected[1:6])
+        assert_array_equal(seen.near, expected.near)
+        assert_allclose(seen.curvature, expected.curvature)
+        shares = np.array([0.0, 0.4, 1.0])
+        slopes = [engine.slopes(point, step, loss, TERM, shares) for engine in (lazy, rows)]
+        assert_allclose(*slopes)
+
+
+def test_of_many_curved_rows_some_travel_with_the_weight_of_all(monkeypatch):
+    monkeypatch.setattr("mercer.solvers.stump_svm.tables.SAMPLE", 1)  # 36 rows for a Newton step
+    rows, lazy, (point, _) = both()
+    rows, lazy = (engine.with_penalty(LogLoss(), C) for engine in (rows, lazy))
+    seen, expected = (engine.look(point, LogLoss(), TERM, 1) for engine in (lazy, rows))
+    assert len(expected.curvature) == rows.n_rows
+    assert len(seen.curvature) < 3 * dask_rows.MOST_NEAR * lazy.most_curved
+    assert seen.n_curved == expected.n_curved
+    assert_allclose(seen.curvature.sum(), expected.curvature.sum(), rtol=0.1)
+    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+
+
+def test_a_sample_is_small_and_has_the_weight_of_all(monkeypatch):
+    monkeypatch.setattr(dask_rows, "MOST_SAMPLED", 150)
+    _, lazy, _ = both()
+    total = sum(part.weight.sum() for chunk in dask.compute(*lazy.parts) for part in chunk)
+    some = lazy.sample(10)
+    assert isinstance(some, TableRows)
+    assert 75 < some.n_rows < 300
+    assert_allclose(sum(part.weight.sum() for part in some.parts), total, rtol=0.2)
+
+
+def test_a_pass_that_fails_says_where_the_solver_was():
+    _, lazy, (point, _) = both()
+    broken = DaskRows(lazy.value, [dask.delayed(lambda: 1 / 0)()], lazy.n_rows).with_penalty(HINGE, C)
+    with pytest.raises(ClusterError, match="ZeroDivisionError: division by zero") as caught:
+        broken.look(point, HINGE, TERM, 1)
+    assert caught.value.point is point
