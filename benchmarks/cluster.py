@@ -221,12 +221,9 @@ def print_model(fits: dict[tuple[int, int], Fit], per_task: float) -> None:
     n_passes = np.mean([len(fit.passes) for fit in fits.values()])
     n_tasks = max(tasks * FAR_WORKERS, FAR_ROWS / distributed.GROUP_ROWS)
     one = latency + rate * FAR_ROWS / FAR_WORKERS + per_task * n_tasks
-    print(
-        f"\na pass: {1e3 * latency:.0f} ms, {1e9 * rate:.1f} ns a row of a worker, {1e3 * per_task:.2f} ms a task"
-    )
-    print(
-        f"{FAR_ROWS:.0e} rows on {FAR_WORKERS} workers: {n_passes:.0f} passes of {one:.2f} s: {n_passes * one:.0f} s;"
-    )
+    parts = f"{1e3 * latency:.0f} ms, {1e9 * rate:.1f} ns a row of a worker, {1e3 * per_task:.2f} ms a task"
+    total = f"{n_passes:.0f} passes of {one:.2f} s: {n_passes * one:.0f} s"
+    print(f"\na pass: {parts}\n{FAR_ROWS:.0e} rows on {FAR_WORKERS} workers: {total};")
     print(f"{outside(fits[max(fits)]):.0f} s or more outside of them, and the time to read the rows twice")
 
 
