@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSVC, StumpSVC, StumpSVCCV, TreeSVCCV
+from mercer import ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, StumpSVCCV, TreeSVCCV
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_classification(120, 4, flip_y=0.1, random_state=0)
@@ -125,3 +125,20 @@ def test_pairs_take_no_groups_weights_or_splitters():
             KernelSearchCV().fit(X[:20], pairs=pairs, **{name: value})
     with pytest.raises(TypeError, match="cv must be a number of folds"):
         KernelSearchCV(cv=GroupKFold(2)).fit(X[:20], pairs=pairs)
+
+
+def test_folds_count_by_the_weight_of_their_samples():
+    rows, weight = np.arange(120), np.where(np.arange(120) < 40, 9.0, 1.0)
+    folds = [(rows[40:], rows[:40]), (rows[:40], rows[40:])]
+    search = KernelSearchCV({"one": SVC()}, cv=folds, random_state=0).fit(X, Y, sample_weight=weight)
+    wrong = np.empty(120)
+    for train, test in folds:
+        model = make_pipeline(ClippedScaler(), SVC())
+        model.fit(
+            X[train], Y[train], clippedscaler__sample_weight=weight[train], svc__sample_weight=weight[train]
+        )
+        wrong[test] = model.predict(X[test]) != Y[test]
+    assert abs(wrong[:40].mean() - wrong[40:].mean()) > 0.02  # or nothing would be seen
+    assert search.error_ == pytest.approx(np.average(wrong, weights=weight), abs=2e-3)
+    by_fold = [search.cv_results_[f"split{k}_test_score"][0] for k in range(2)]
+    assert by_fold == pytest.approx([1.0 - wrong[:40].mean(), 1.0 - wrong[40:].mean()])

@@ -47,7 +47,7 @@ def test_each_pair_of_classes_has_the_kernel_and_the_weights_that_suit_it(class_
         decisions.append(rival.decision_function(X))
     expected = score_classes(np.column_stack(decisions), 3, "ovo")
     assert_allclose(model.decision_function(X), expected, atol=1e-9)
-    assert model.score(X, names) > 0.9
+    assert model.score(X, names) > 0.7
     assert_array_equal(model.classes_, ["a", "b", "c"])
     assert model.n_iter_.shape == (3,)
 

@@ -61,6 +61,9 @@ class LabelRace(Race):
         n_labelled = len(np.unique(np.concatenate([folds[0][0], self.rows])))
         self.n_rows = n_labelled + n_trained - len(folds[0][0])  # and those without labels
         self.fold = np.repeat(np.arange(len(folds)), [len(test) for test in self.tests])
+        # a fold counts by the weight of its samples, a loss of it is a mean of as many as there are
+        weight = self.task.weights[self.rows]
+        self.importance = (np.bincount(self.fold, weight) / np.bincount(self.fold))[self.fold]
         self.losses = np.full((len(self.rows), len(self.entries)), np.nan)
         n_columns = 1 if self.task.n_classes == 2 else self.task.n_classes
         self.decisions = np.full((len(self.rows), len(self.entries), n_columns), np.nan, dtype=np.float32)
@@ -210,10 +213,16 @@ class LabelRace(Race):
         return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))
 
     def scored(self, entries: Index) -> tuple[Array, Index]:
-        """Return the losses of entries on the samples that all of them were scored on, and the places."""
+        """Return the losses of entries on the samples that all of them were scored on, and the places.
+
+        Their mean is that of the folds, weighted as their samples are.
+        """
         losses = self.losses[:, entries]
         places = np.flatnonzero(np.isfinite(losses).all(axis=1))
-        return losses[places], places
+        if self.task.sample_weight is None:
+            return losses[places], places
+        share = self.importance[places]
+        return losses[places] * (share / share.mean())[:, None], places
 
     def _clusters(self, places: Index) -> Any:
         """Return what is not independent: samples of a group, or of a fold that was judged as a whole."""
