@@ -129,7 +129,7 @@ def test_belief_propagation_with_loops_says_so_and_is_near_where_evidence_is_wea
     expected, total = write_out(evidence, chunklets.apart)
     found = infer_assignments(plan_assignments(chunklets, 6, 0, 0), evidence)
     assert found.error == 1.0
-    assert_allclose(found.posterior, expected, atol=0.03)
+    assert_allclose(found.posterior, expected, atol=0.05)
     assert found.log_sums.sum() == pytest.approx(total, abs=0.5)
 
 

@@ -78,7 +78,7 @@ def test_more_is_asked_of_values_the_nearer_the_minimum_is(rng):
     accuracy = [tol for _, tol in function.asked]
     assert accuracy[0] == 0.1
     assert np.all(np.diff(accuracy) <= 0)
-    assert min(accuracy) >= 0.3e-5
+    assert min(accuracy) >= 0.1e-5
 
 
 def test_values_that_are_too_high_leave_the_gap_true(rng):
