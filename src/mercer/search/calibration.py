@@ -93,25 +93,27 @@ def _maximize(D: Array, targets: Array, w: Array, n_offsets: int) -> tuple[Array
 
     The first class has no offset, since a constant changes nothing.
     """
-    n, n_classes = D.shape
-    features = np.zeros((n, n_classes, 1 + n_offsets))  # the logits are linear in the parameters
-    features[:, :, 0] = D
-    for c in range(n_offsets):
-        features[:, c + 1, c + 1] = 1.0
+    shifted = slice(D.shape[1] - n_offsets, None)  # the classes that have an offset
+
+    def logits(parameters: Array) -> Array:
+        Z = parameters[0] * D
+        Z[:, shifted] += parameters[1:]
+        return Z
 
     def loss(parameters: Array) -> float:
-        return float(-np.einsum("i,ic,ic->", w, targets, log_softmax(features @ parameters, axis=1)))
+        return float(-np.einsum("i,ic,ic->", w, targets, log_softmax(logits(parameters), axis=1)))
 
-    parameters, value = np.zeros(1 + n_offsets), np.inf
+    parameters = np.zeros(1 + n_offsets)
     value = loss(parameters)
     for _ in range(MOST_STEPS):
-        P = softmax(features @ parameters, axis=1)
-        gradient = np.einsum("i,ic,icp->p", w, P - targets, features)
-        mean = np.einsum("ic,icp->ip", P, features)
-        H = (
-            np.einsum("i,ic,icp,icq->pq", w, P, features, features, optimize=True)
-            - (w[:, None] * mean).T @ mean
-        )
+        P = softmax(logits(parameters), axis=1)
+        apart, weighted = w[:, None] * (P - targets), w[:, None] * P
+        centred = D - np.sum(P * D, axis=1, keepdims=True)
+        gradient = np.append(np.sum(apart * D), apart[:, shifted].sum(axis=0))
+        H = np.empty((len(parameters), len(parameters)))
+        H[0, 0] = np.sum(weighted * centred**2)
+        H[0, 1:] = H[1:, 0] = np.sum(weighted * centred, axis=0)[shifted]
+        H[1:, 1:] = np.diag(weighted[:, shifted].sum(axis=0)) - P[:, shifted].T @ weighted[:, shifted]
         step = np.linalg.lstsq(H, gradient, rcond=1e-12)[0]
         scale = 1.0
         while (less := loss(parameters - scale * step)) > value and scale > 1e-6:
