@@ -1,9 +1,11 @@
-"""A learned kernel with a share of the plain one."""
+"""A learned kernel with a share of one that knows which samples are near."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 from mercer import BlendedKernel, IdealizedKernel, KernelBoost, Pairs
 
@@ -13,16 +15,43 @@ def some_data(rng, n=60):
     return 3.0 * np.eye(3, 5)[y] + rng.normal(size=(n, 5)), y
 
 
+def variance(K):
+    return np.trace(K) / len(K) - K.mean()
+
+
 @pytest.mark.parametrize("share", [0.3, 2.0])
-def test_the_plain_kernel_is_added_with_its_share_of_the_variance(rng, share):
+def test_the_kernel_of_near_samples_is_added_with_its_share_of_the_variance(rng, share):
     X, y = some_data(rng)
     learner = KernelBoost(n_rounds=3, random_state=0)
     blended = BlendedKernel(learner, share=share).fit(X, y)
     F = clone(learner).fit(X, y).transform(X)
-    expected = F @ F.T + share * (F.var(axis=0).sum() / X.var(axis=0).sum()) * (X @ X.T)
+    D = cdist(X, X, "sqeuclidean")
+    fifth = np.sqrt(np.sort(D, axis=1)[:, 5])  # without the sample itself
+    near = np.exp(-D / np.median(fifth) ** 2)
+    expected = F @ F.T + share * variance(F @ F.T) / variance(near) * near
     assert_allclose(blended.kernel_(X), expected, rtol=1e-9)
     assert_allclose(blended.transform(X) @ blended.transform(X).T, expected, rtol=1e-9)
     assert blended.transform(X).shape[1] == len(blended.get_feature_names_out())
+
+
+def test_a_second_learner_counts_as_much_as_the_first(rng):
+    X, y = some_data(rng)
+    first, second = KernelBoost(n_rounds=3, random_state=0), IdealizedKernel(random_state=0)
+    blended = BlendedKernel(first, second=second, share=0.5).fit(X, y)
+    one, two = (clone(learner).fit(X, y).kernel_(X) for learner in (first, second))
+    near = np.exp(-cdist(X, X, "sqeuclidean") / blended.radius_**2)
+    V = variance(one)
+    expected = 0.5 * one + 0.5 * V / variance(two) * two + 0.5 * V / variance(near) * near
+    assert_allclose(blended.kernel_(X), expected, rtol=1e-9)
+    assert_allclose(blended.transform(X) @ blended.transform(X).T, expected, rtol=1e-7, atol=1e-9)
+    assert blended.transform(X).shape[1] == len(blended.get_feature_names_out())
+
+
+def test_features_of_new_samples_have_the_kernel_with_those_of_fit(rng):
+    X, y = some_data(rng)
+    new, _ = some_data(rng)
+    blended = BlendedKernel(KernelBoost(n_rounds=2, random_state=0)).fit(X, y)
+    assert_allclose(blended.transform(new) @ blended.transform(X).T, blended.kernel_(new, X), rtol=1e-7)
 
 
 def test_samples_that_the_learner_cannot_tell_apart_are_as_near_as_in_the_plain_metric(rng):
@@ -34,6 +63,23 @@ def test_samples_that_the_learner_cannot_tell_apart_are_as_near_as_in_the_plain_
     assert_allclose(np.ptp(learned.learner_.transform(same), axis=0), 0.0, atol=1e-5)
     near = np.argsort(np.linalg.norm(learned.transform(same) - learned.transform(same[:1]), axis=1))
     assert_allclose(near, np.argsort(np.linalg.norm(same - same[0], axis=1)))
+
+
+def test_clusters_do_not_notice_the_kernel_of_near_samples(rng):
+    # the first feature says which of two clusters; forty others, which vary more, say nothing
+    y = np.arange(100) % 2
+    X = np.column_stack([6.0 * y, 4.0 * rng.normal(size=(100, 40))])
+    learned = BlendedKernel(KernelBoost(n_rounds=2, random_state=0)).fit(X, pairs=Pairs.from_labels(y))
+    found = KMeans(2, n_init=10, random_state=0).fit_predict(learned.transform(X))
+    assert_array_equal(found == found[0], y == y[0])
+
+
+def test_samples_that_are_all_equal_but_for_a_few_have_a_radius(rng):
+    X = np.zeros((40, 2))
+    X[:3] = rng.normal(size=(3, 2))
+    learned = BlendedKernel(KernelBoost(n_rounds=2, random_state=0)).fit(X, np.arange(40) < 3)
+    assert np.isfinite(learned.kernel_(X)).all()
+    assert learned.radius_ > 0.0
 
 
 def test_a_share_must_be_positive_and_none_is_kernelboost(rng):
