@@ -182,3 +182,13 @@ def test_progress_is_told_and_can_stop():
     )
     assert steps == [1, 2, 3]
     assert solution.n_iter == 3
+
+
+def test_few_rows_near_a_corner_do_not_throw_the_intercept_about():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(900, 5))[rng.integers(0, 225, size=900)]
+        y = np.where(X[:, 0] + rng.normal(size=900) > 0.0, 1.0, -1.0)
+        svm = solve_svm(code_columns(X / 5.0), y, 1e-5 * rng.exponential(size=900))
+        assert svm.residual <= 1e-3
+        assert svm.n_iter <= 60

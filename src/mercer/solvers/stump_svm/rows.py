@@ -24,7 +24,7 @@ GOLDEN = 0.6180339887498949
 TINY = 1e-300
 HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
 SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
-BALANCE_STEPS = 20
+BALANCE_STEPS = 50
 SUM_TOL = 1e-12  # Σc is zero if it is at most this share of Σ|c|
 
 
@@ -134,17 +134,22 @@ class ExactRows:
         return response
 
     def balance(self, point: Point, loss: Any, term: Rounding) -> Point:
-        """Move the intercept to where the coefficients sum to zero, by Newton steps."""
+        """Move the intercept to where the coefficients sum to zero, by Newton steps in an interval."""
         if loss.smooth:
             return point
-        last = np.inf
+        low, high, far = -np.inf, np.inf, 0.01  # the sum never increases with the intercept
         for _ in range(BALANCE_STEPS):
             r = self.respond(point, loss, term)
-            slope = float(r.curvature.sum())
-            enough = abs(r.mass) <= SUM_TOL * float(np.abs(r.coef).sum())
-            if slope == 0.0 or enough or not abs(r.mass) < last:
+            slope, bias = float(r.curvature.sum()), point.bias
+            if abs(r.mass) <= SUM_TOL * float(np.abs(r.coef).sum()):
                 break
-            point, last = point._replace(bias=point.bias + r.mass / slope), abs(r.mass)
+            low, high = (bias, high) if r.mass > 0.0 else (low, bias)
+            bias += r.mass / slope if slope > 0.0 else np.copysign(far, r.mass)
+            if not low < bias < high:
+                if np.isinf(high - low):
+                    break  # the step is lost in rounding
+                bias = 0.5 * (low + high)
+            point, far = point._replace(bias=bias), 2.0 * far
         return point
 
     def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
