@@ -26,6 +26,7 @@ FLOORS = [
         "limits",
         "parameters",
         "files",
+        "arrays",
     },
     {"samples", "scaling", "tables"},
     {"kernels", "solvers"},

@@ -1,30 +1,30 @@
-"""The stump solver on a device: from a tensor of floats to a fitted model, beside the floor of its passes.
+"""`StumpSVC` on a device: from a tensor of floats to a fitted model, beside the floor of its passes.
 
-Runs on a GPU where there is one, and then needs neither numba nor scikit-learn; else on few rows of the CPU.
+Runs on a GPU where there is one, and then needs no numba; else on few rows of the CPU.
 """
 
+import os
 import time
-from functools import partial
 
-import numpy as np
+os.environ["SCIPY_ARRAY_API"] = "1"  # scikit-learn asks for it, before SciPy is imported
+
 import torch
+from sklearn import clone, config_context
 
-from mercer.solvers.stump_svm.columns import choose_knots
-from mercer.solvers.stump_svm.driver import solve, start_from_sample
-from mercer.solvers.stump_svm.losses import HINGE, LogLoss
-from mercer.solvers.stump_svm.torch_rows import TorchRows, bin_tensor
+from mercer import StumpSVC
+from mercer.solvers.stump_svm.torch_rows import TorchRows
+from mercer.svm.additive import TrainingRows
 
-D, BINS, SAMPLE = 20, 256, 200_000
-FITS = [
-    (loss, C, tol) for loss, C in ((HINGE, 0.01), (HINGE, 1.0), (LogLoss(), 0.01)) for tol in (1e-2, 1e-3)
-]
+D, BINS = 20, 256
+PENALTIES = (("hinge", 0.01), ("hinge", 1.0), ("log_loss", 0.01))
+FITS = [(loss, C, tol) for loss, C in PENALTIES for tol in (1e-2, 1e-3)]
 
 
 def draw(n: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw threenorm [Breiman 1998] on the device."""
     torch.manual_seed(0)
     a = 2.0 / D**0.5
-    y = torch.where(torch.rand(n, device=device) < 0.5, 1.0, -1.0)
+    y = torch.where(torch.rand(n, device=device) < 0.5, 1, -1)
     X = torch.randn((n, D), device=device)
     side = torch.where(torch.rand(n, device=device) < 0.5, a, -a)
     alternating = a * torch.tensor([1.0, -1.0] * (D // 2), device=device)
@@ -35,34 +35,18 @@ def draw(n: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
 def ceiling(device: str) -> float:
     """Return the bytes per second of a copy, read and written."""
     x = torch.empty(2**30, dtype=torch.uint8, device=device)
-    seconds = min(timed(lambda: x.clone(), device)[0] for _ in range(5))
-    return 2.0 * len(x) / seconds
+    return 2.0 * len(x) / min(timed(x.clone)[0] for _ in range(5))
 
 
-def timed(work, device):
+def timed(work, *arguments):
     """Return seconds and result, the device's work included."""
-    if device == "cuda":
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
     start = time.perf_counter()
-    result = work()
-    if device == "cuda":
+    result = work(*arguments)
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter() - start, result
-
-
-def prepare(X: torch.Tensor, y: torch.Tensor) -> TorchRows:
-    """Choose bins on a sample, and code the rows in units of the mean range."""
-    sample = X[:: max(1, len(X) // SAMPLE)][:SAMPLE].cpu().double().numpy()
-    scale = float(np.ptp(sample, axis=0).mean())
-    knots = torch.tensor(np.stack([choose_knots(x, BINS) for x in sample.T]), device=X.device)
-    code = bin_tensor(X, knots)
-    return TorchRows.on_device(code, (knots - knots[:, :1]) / scale, y, scale * torch.ones_like(y))
-
-
-def fit(rows: TorchRows, C: float, loss=HINGE, tol: float = 1e-3):
-    """Fit from the start that a sample gives, to a relative gap of a tenth of tol."""
-    start = start_from_sample(rows, loss, C)
-    return solve(rows.with_penalty(loss, C), loss, start=start, tol=tol)
 
 
 def main(sizes: tuple[int, ...] = ()) -> None:
@@ -71,45 +55,48 @@ def main(sizes: tuple[int, ...] = ()) -> None:
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     speed = ceiling(device)
     print(f"{name}: a copy moves {speed / 1e12:.2f} TB/s")
-    sizes = sizes or ((10**6, 10**7, 10**8) if device == "cuda" else (3000,))
-    fit(prepare(*draw(10_000, device)), 0.01)  # compile
-    for n in sizes:
-        X, y = draw(n, device)
-        binning, rows = timed(lambda X=X, y=y: prepare(X, y), device)
-        part = rows.parts[0]
-        table = torch.randn(rows.value.shape, device=device)
-        gather = min(timed(partial(part.gather, table), device)[0] for _ in range(3))
-        scatter = min(timed(partial(part.scatter, part.y, BINS), device)[0] for _ in range(3))
-        floor = part.code.numel() / (speed / 2)  # the codes, read once
+    with config_context(array_api_dispatch=True):
+        StumpSVC(C=0.01, max_bins=BINS).fit(*draw(10_000, device))  # compile
+        for n in sizes or ((10**6, 10**7, 10**8) if device == "cuda" else (3000,)):
+            measure(n, device, speed)
+
+
+def measure(n: int, device: str, speed: float) -> None:
+    """Print the time of each fit to n rows, and of its parts."""
+    X, y = draw(n, device)
+    floor = X.numel() / (speed / 2)  # the codes, a byte each, read once
+    print(f"{n:.0e} × {D}: {passes(X)} (floor of either: {1e3 * floor:.2f} ms)", flush=True)
+    for loss, C, tol in FITS:
+        model = StumpSVC(C=C, loss=loss, max_bins=BINS, tol=tol, random_state=0)
+        seconds, _ = timed(model.fit, X, y)
+        steps = int(model.n_iter_[0])
+        least = (2 * steps + 1) * 2 * floor  # a look and a line search per step, two reads each
+        predicting, predicted = timed(model.predict, X)
+        wrong = float((predicted != y).double().mean())
         print(
-            f"{n:.0e} × {D}: bins {binning:.2f} s, gather {1e3 * gather:.2f} ms, scatter "
-            f"{1e3 * scatter:.2f} ms (floor of either: {1e3 * floor:.2f} ms)"
+            f"    {loss:8s} C = {C:<5g} tol = {tol:g}: {seconds:.2f} s with checks and bins; {steps} steps, "
+            f"relative gap {0.1 * float(model.residual_[0]):.1e}, training error {100 * wrong:.2f} %, "
+            f"predicted in {predicting:.2f} s; floor of its passes {100 * least / seconds:.0f} %",
+            flush=True,
         )
-        before = part.y > 0
-        for loss, C, tol in FITS:
-            seconds, found = timed(partial(fit, rows, C, loss, tol), device)
-            least = (2 * found.n_iter + 1) * 2 * floor  # a look and a line search per step, two reads each
-            f = part.gather(found.function.g) + found.bias
-            alike = 100 * float(((f > 0) == before).double().mean())
-            before = f > 0
-            wrong = float((before != (part.y > 0)).double().mean())
-            print(
-                f"    {type(loss).__name__:8s} C = {C:<5g} tol = {tol:g}: {binning + seconds:.2f} s with "
-                f"bins; {found.n_iter} steps, relative gap {0.1 * found.residual:.1e}, training error "
-                f"{100 * wrong:.2f} %; floor of its passes {100 * least / seconds:.0f} %; "
-                f"{alike:.3f} % predicted as in the line before"
-            )
-        if n <= 10**6 and device == "cuda":
-            compare(X[:200_000], y[:200_000])
+    if device == "cuda":
+        print(f"    peak memory {torch.cuda.max_memory_allocated() / 2**30:.0f} GiB")
+        compare(X[:200_000], y[:200_000])
+
+
+def passes(X: torch.Tensor) -> str:
+    """Say what binning and the two loops of a pass take."""
+    binning, rows = timed(TrainingRows.prepare, X, BINS, 0)
+    ones = torch.ones(len(X), dtype=torch.float64, device=X.device)
+    (part,) = TorchRows.of(rows.columns, ones, ones).parts
+    gather = min(timed(part.gather, rows.columns.value)[0] for _ in range(3))
+    scatter = min(timed(part.scatter, ones, BINS)[0] for _ in range(3))
+    return f"bins {binning:.2f} s, gather {1e3 * gather:.2f} ms, scatter {1e3 * scatter:.2f} ms"
 
 
 def compare(X: torch.Tensor, y: torch.Tensor) -> None:
-    """Print how many predictions are those of the CPU in double precision."""
-    here = fit(prepare(X, y), 0.01)
-    rows = prepare(X.cpu().double(), y.cpu().double())
-    there = fit(rows, 0.01)
-    f, g = (rows.parts[0].gather(s.function.g.cpu()) + s.bias for s in (here, there))
-    same = float(((f > 0) == (g > 0)).double().mean())
-    print(
-        f"    single precision on the device and double on the CPU, {len(X)} rows: {100 * same:.2f} % alike"
-    )
+    """Print how many predictions are those of a fit on the CPU."""
+    here = StumpSVC(C=0.01, max_bins=BINS, tol=1e-2, random_state=0).fit(X, y)
+    there = clone(here).fit(X.cpu(), y.cpu())
+    same = float((here.predict(X).cpu() == there.predict(X.cpu())).double().mean())
+    print(f"    {len(X)} rows on the device and on the CPU: {100 * same:.2f} % predicted alike")

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import get_tags
+from sklearn.utils._array_api import supported_float_dtypes
 from sklearn.utils.validation import check_X_y, validate_data
 
+from mercer.arrays import is_tensor, namespace
 from mercer.limits import check_memory
 
 COPIES = 2  # of the samples that are in memory at once: those given, and those scaled or sorted
@@ -20,14 +23,15 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     estimator : estimator
         Whose `n_features_in_` and `feature_names_in_` are set, or compared.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples.
+        The samples. A tensor stays one, where scikit-learn's array API dispatch is on.
     *y : array-like of shape (n_samples,)
         Their labels, if there are any.
     reset : bool
         Whether it is a fit.
     """
+    kind = _tensor_kinds(estimator, X) if is_tensor(X) else np.float64
     try:
-        return validate_data(estimator, dense(X), *y, dtype=np.float64, reset=reset)
+        return validate_data(estimator, dense(X), *y, dtype=kind, reset=reset)
     except ValueError as error:
         if not str(error).startswith(NO_NUMBERS):
             raise
@@ -41,6 +45,16 @@ def no_numbers(estimator: Any, what: str) -> ValueError:
         f"{first}: {type(estimator).__name__} takes numbers alone. For texts, categories and missing "
         "values put mercer.TableEncoder before it: make_pipeline(TableEncoder(), ClippedScaler(), …)."
     )
+
+
+def _tensor_kinds(estimator: Any, X: Any) -> list[Any]:
+    """Return the kinds of numbers that a tensor may stay of; complain if it cannot be computed with."""
+    name, xp = type(estimator).__name__, namespace(X)
+    if not get_tags(estimator).array_api_support:
+        raise TypeError(f"{name} takes arrays of NumPy, and no tensors: give X.cpu().numpy().")
+    if xp.float64 not in supported_float_dtypes(xp, X.device):
+        raise TypeError(f"{name} computes in double precision, which {X.device} does not have: give X.cpu().")
+    return [xp.float64, xp.float32]
 
 
 def encode_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm._base import BaseLibSVM
+from sklearn.utils._array_api import _estimator_with_converted_arrays
 
+from mercer.arrays import is_of_torch, to_numpy
 from mercer.persistence.allowed_types import stable_name
 from mercer.persistence.errors import ModelFileError
 from mercer.persistence.libsvm import check_machine
@@ -124,6 +126,13 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("_labels", "N", INDEX, least=0),
     ),
 }
+
+
+def without_tensors(estimator: Any) -> Any:
+    """Return an estimator whose arrays are all of NumPy, itself if they are."""
+    if any(is_of_torch(part) for part in _parts(estimator)):
+        estimator = _estimator_with_converted_arrays(estimator, to_numpy)
+    return estimator
 
 
 def check_state(estimator: Any) -> None:

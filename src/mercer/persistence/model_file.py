@@ -15,7 +15,7 @@ from mercer.files import replace_file
 from mercer.persistence import archive as archives
 from mercer.persistence.allowed_types import from_file, stable_name, to_file
 from mercer.persistence.errors import ModelFileError, blaming_the_file
-from mercer.persistence.fitted_state import check_state
+from mercer.persistence.fitted_state import check_state, without_tensors
 from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
 from mercer.persistence.schema import rebuild
 
@@ -31,6 +31,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     estimator : estimator or kernel
         Fitted or not: all of mercer's, and those of scikit-learn that go with them (pipelines, column
         transformers, scalers, encoders, imputers, support vector machines, kernels and what takes one).
+        The fitted arrays of a model of tensors are saved as those of NumPy.
     path : str or path-like
         Where to save it.
     about : dict, optional
@@ -60,6 +61,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
+    estimator = without_tensors(estimator)
     try:
         metadata = write_metadata(estimator, about)
         schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)

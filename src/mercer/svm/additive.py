@@ -1,12 +1,14 @@
 """An SVM with the stump kernel is an additive model: f(x) = Σ_d g_d(x_d) + b, each g_d piecewise linear."""
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mercer._typing import Array, Flags, Index
+from mercer._typing import Array, Index
+from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
 from mercer.compiled import njit
 from mercer.solvers.stump_svm import (
     HINGE,
@@ -32,6 +34,7 @@ LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge
 LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
+ON_DEVICE = "mercer.solvers.stump_svm.torch_rows"  # where tensors are; loads torch
 MAX_STEPS = 1000  # the default maximum number of Newton steps
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
@@ -56,9 +59,10 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, X: Array) -> "Units":
         """Return the units of some rows."""
-        lowest = X.min(axis=0)
+        xp = namespace(X)
+        lowest = xp.min(X, axis=0)
         with np.errstate(over="ignore"):
-            scale = float((X.max(axis=0) - lowest).mean())
+            scale = float((xp.max(X, axis=0) - lowest).mean())
         if not np.isfinite(scale) or 0.0 < scale < 1e-290:
             raise ValueError(
                 f"The features have a mean range of {scale:g}, too large or too small to compute with: scale "
@@ -83,12 +87,18 @@ class AdditiveFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D log k) per row, whatever the number of support vectors."""
-        return _evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
+        evaluate = _evaluate if is_of_numpy(X) else _evaluate_tensor
+        return evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
+
+    def __sklearn_array_api_convert__(self, convert: Any) -> "AdditiveFunction":
+        """Return the function with its arrays converted."""
+        units = self.units._replace(offset=convert(self.units.offset))
+        return AdditiveFunction(convert(self.knots), convert(self.values), self.intercept, units)
 
     def shapes(self) -> list[ShapeFunction]:
         """Return one shape function per feature, without repeated knots and knots where nothing bends."""
         knots = self.knots * self.units.scale + self.units.offset[:, None]
-        return [_simplify(k, v) for k, v in zip(knots, self.values, strict=True)]
+        return [_simplify(knots[d, :], self.values[d, :]) for d in range(len(knots))]
 
 
 class TrainingRows(NamedTuple):
@@ -98,14 +108,31 @@ class TrainingRows(NamedTuple):
     units: Units
 
     @classmethod
-    def prepare(cls, X: Array, max_bins: int | None, random_state: int | None) -> "TrainingRows":
-        """Sort the features, or put them into at most max_bins bins."""
-        units = Units.of(X)
-        X = units.convert(X)
-        if max_bins is None:
-            return cls(code_columns(X), units)
-        sample = X if len(X) <= ROWS_FOR_KNOTS else X[choose_rows(len(X), random_state)]
-        return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
+    def prepare(
+        cls, X: Array, max_bins: int | None, random_state: int | None, directions: Array | None = None
+    ) -> "TrainingRows":
+        """Sort the features, or the projections to some directions; or put them into at most max_bins bins.
+
+        A tensor stays where it is, and is never projected as a whole. Its units are those of the rows that
+        choose the bins.
+        """
+        if max_bins is None or is_of_numpy(X):
+            X = X if directions is None else X @ directions
+            units = Units.of(X)
+            X = units.convert(X)
+            if max_bins is None:
+                return cls(code_columns(X), units)
+            sample = _sample_rows(X, random_state)
+            return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
+
+        def project(rows: Any) -> Any:
+            return rows.double() if directions is None else rows.double() @ directions
+
+        engine, sample = import_module(ON_DEVICE), project(_sample_rows(X, random_state))
+        units = Units.of(sample)
+        knots = engine.choose_knots(units.convert(sample), int(max_bins))
+        code = engine.bin_tensor(X, knots, lambda rows: units.convert(project(rows)))
+        return cls(CodedColumns(code, knots), units)
 
 
 class FewRows(NamedTuple):
@@ -131,7 +158,7 @@ def fit_path(
     bound, columns = rows.units.scale * weight, rows.columns
     if loss is HINGE:
         bound = _reachable(y, bound)
-    engine: Any = (TableRows if _is_table(columns) else ExactRows).of(columns, y, bound)
+    engine = _choose_engine(columns).of(columns, y, bound)
     for solution in solve_path(engine, Cs, loss, **options):
         function: Any = solution.function
         is_table = not isinstance(function, RowFunction)
@@ -171,8 +198,10 @@ def fit_by_libsvm(
         yield fits
 
 
-def _is_table(columns: CodedColumns) -> bool:
-    return columns.code.shape[1] >= TABLE_ROWS * columns.value.size
+def _choose_engine(columns: CodedColumns) -> Any:
+    if not is_of_numpy(columns.code):
+        return import_module(ON_DEVICE).TorchRows
+    return TableRows if columns.code.shape[1] >= TABLE_ROWS * columns.value.size else ExactRows
 
 
 def _reachable(y: Array, bound: Array) -> Array:
@@ -180,12 +209,13 @@ def _reachable(y: Array, bound: Array) -> Array:
 
     A little more than what can be reached: right there, rounding stops a row before the others are at theirs.
     """
-    return cap_bounds(y > 0, bound, float(bound[y > 0].sum()), float(bound[y < 0].sum()))
+    return cap_bounds(y > 0, bound, bound[y > 0].sum(), bound[y < 0].sum())
 
 
-def cap_bounds(is_positive: Flags, bound: Array, positive: float, negative: float) -> Array:
+def cap_bounds(is_positive: Any, bound: Any, positive: Any, negative: Any) -> Any:
     """Return bounds at most a little above what the other class has in all."""
-    return np.minimum(bound, (1.0 + 1e-9) * np.where(is_positive, negative, positive))
+    xp = namespace(bound)
+    return xp.minimum(bound, (1.0 + 1e-9) * xp.where(is_positive, negative, positive))
 
 
 def finish(knots: Array, values: Array, units: Units, solution: Solution) -> TwoClassSVM:
@@ -195,7 +225,7 @@ def finish(knots: Array, values: Array, units: Units, solution: Solution) -> Two
     return TwoClassSVM(
         function,
         function.intercept,
-        np.concatenate([*solution.coefs, []]) / units.scale,
+        namespace(values).concat([*solution.coefs, values[0, :0]]) / units.scale,
         solution.objective / units.scale,
         solution.n_iter,
         solution.residual,
@@ -237,14 +267,34 @@ def choose_rows(n_rows: int, seed: int | None) -> Index:
     return np.sort(rng.choice(n_rows, ROWS_FOR_KNOTS, replace=False, shuffle=False))
 
 
+def _sample_rows(X: Array, seed: int | None) -> Array:
+    return X if len(X) <= ROWS_FOR_KNOTS else X[like(X, choose_rows(len(X), seed))]
+
+
 def _simplify(knots: Array, values: Array) -> ShapeFunction:
-    keep = np.append(True, np.diff(knots) > 0)
+    xp = namespace(knots)
+    first = knots[:1] == knots[:1]
+    keep = xp.concat([first, knots[1:] > knots[:-1]])
     k, v = knots[keep], values[keep]
     if len(k) > 2:
-        slope = np.diff(v) / np.diff(k)
-        bends = np.concatenate([[True], slope[1:] != slope[:-1], [True]])
+        slope = (v[1:] - v[:-1]) / (k[1:] - k[:-1])
+        bends = xp.concat([first, slope[1:] != slope[:-1], first])
         k, v = k[bends], v[bends]
     return ShapeFunction(k, v)
+
+
+def _evaluate_tensor(knots: Any, values: Any, X: Any) -> Any:
+    """Return Σ_d g_d(x_d) for each row, where X is."""
+    xp, out, last = namespace(X), zeros_like_rows(X, len(X)), knots.shape[1] - 1
+    for d in range(len(knots)):
+        x, g = knots[d, :], values[d, :]
+        t = xp.clip(xp.astype(X[:, d], xp.float64), x[0], x[-1])
+        right = xp.clip(xp.searchsorted(x, t, side="right"), min(1, last), last)
+        left = xp.clip(right - 1, 0, last)
+        gap = xp.take(x, right) - xp.take(x, left)
+        share = (t - xp.take(x, left)) / xp.where(gap > 0.0, gap, 1.0)
+        out += xp.take(g, left) + share * (xp.take(g, right) - xp.take(g, left))
+    return out
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
+from mercer.arrays import namespace, take, to_numpy
 from mercer.samples import check_rows
 from mercer.svm.chunks import Answer, is_lazy, map_rows
 from mercer.svm.multiclass import choose_classes, score_classes
@@ -27,7 +28,8 @@ class Samples(NamedTuple):
 
     def select(self, rows: Index) -> "Samples":
         """Return some of the rows, without a copy if these are all of them."""
-        if np.array_equal(rows, np.arange(len(self.X))):
+        xp, n = namespace(rows), len(self.X)
+        if len(rows) == n and bool(xp.all(rows == xp.arange(n, device=rows.device))):
             return self
         given = None if self.sample_weight is None else self.sample_weight[rows]
         return Samples(self.X[rows], self.y[rows], self.label[rows], self.weight[rows], given)
@@ -36,6 +38,7 @@ class Samples(NamedTuple):
 def check_samples(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None) -> Samples:
     """Check what `fit` was given, and set the `classes_` of the estimator: those of positive weight."""
     X, y = check_rows(estimator, X, y)
+    y = to_numpy(y)
     _check_labels(y)
     given = None
     if sample_weight is not None:
@@ -76,6 +79,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
     def _decisions(self, X: Array) -> Array:
         """Return the decision values of checked rows, one column per two-class problem."""
 
+    def _check_place(self, X: Any, method: str) -> None:
+        """Raise unless X is where the fitted arrays are, of an SVM that takes tensors."""
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -97,7 +103,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_classes)
             The decision values; of a collection of Dask, not computed yet.
         """
-        return self._answer(X, _score)
+        return self._answer(X, _score, "decision_function")
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each sample.
@@ -115,18 +121,21 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The classes; of a collection of Dask, not computed yet.
         """
-        return self._answer(X, _choose)
+        return self._answer(X, _choose, "predict")
 
     def _predict_with_values(self, X: Any) -> tuple[NDArray[Any], Array]:
         """Return what `predict` and `decision_function` do, in the time of one of them."""
-        both: tuple[NDArray[Any], Array] = self._answer(X, lambda *given: (_choose(*given), _score(*given)))
+        both: tuple[NDArray[Any], Array] = self._answer(
+            X, lambda *given: (_choose(*given), _score(*given)), "predict"
+        )
         return both
 
-    def _answer(self, X: Any, answer: Answer) -> Any:
+    def _answer(self, X: Any, answer: Answer, method: str) -> Any:
         """Return what decision values say: an array, or, of a collection of Dask, one not computed yet."""
         check_is_fitted(self)
         if is_lazy(X):
             return map_rows(self, X, answer)
+        self._check_place(X, method)
         return answer(self, self._decisions(check_rows(self, X, reset=False)))
 
 
@@ -135,4 +144,5 @@ def _score(model: SVMClassifier, decisions: Array) -> Array:
 
 
 def _choose(model: SVMClassifier, decisions: Array) -> NDArray[Any]:
-    return model.classes_[choose_classes(decisions, len(model.classes_), model._scheme)]
+    chosen: NDArray[Any] = take(model.classes_, choose_classes(decisions, len(model.classes_), model._scheme))
+    return chosen

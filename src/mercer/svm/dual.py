@@ -8,18 +8,22 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._array_api import check_same_namespace
+from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._typing import Array, Index
+from mercer.arrays import is_of_numpy, is_of_torch, is_tensor, namespace, zeros_like_rows
 from mercer.learners.base import report_steps
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.svm.base import Samples, SVMClassifier, check_samples
 from mercer.svm.chunks import is_lazy
 from mercer.svm.multiclass import TwoClassProblem, split_problems
+from mercer.svm.tensors import check_tensors, follow, to_memory
 
 Progress = Callable[[int], Any]
 
@@ -69,18 +73,46 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
     def _table(self, n_features: int) -> TablePlan:
         """Return how samples in chunks become a table."""
 
+    @property
+    def _computes_on_device(self) -> bool:
+        """Whether, after `_plan`, tensors of torch are computed with where they are, or by way of NumPy."""
+        return False
+
     def _draw_seed(self, needed: bool) -> None:
         """Draw one seed for all problems and folds: the same result on one thread and on two."""
         self._seed = int(check_random_state(self.random_state).randint(2**31)) if needed else None
 
     def _decisions(self, X: Array) -> Array:
-        return np.column_stack([function(X) for function in self._functions])
+        decisions: Array = namespace(X).stack([function(X) for function in self._functions], axis=1)
+        return decisions
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    @property
+    def _fitted_array(self) -> Any:
+        """One of the fitted arrays: all are of one library, and on one device."""
+        return self._functions[0][0]
+
+    def _check_place(self, X: Any, method: str) -> None:
+        check_same_namespace(X, self, attribute="_fitted_array", method=method)
+        if not is_of_numpy(self._fitted_array) and not is_tensor(X):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to tensors: call {method} within "
+                "sklearn.config_context(array_api_dispatch=True), or move the model to NumPy by "
+                "sklearn.utils._array_api.move_estimator_to(model, numpy, 'cpu')."
+            )
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Samples:
         self._check_parameters()
-        samples = check_samples(self, X, y, sample_weight, self.class_weight)
+        check = check_tensors if is_tensor(X) else check_samples
+        samples = check(self, X, y, sample_weight, self.class_weight)
         self._plan(len(samples.X))
-        return samples
+        if is_of_numpy(samples.X) or (is_of_torch(samples.X) and self._computes_on_device):
+            return samples
+        return to_memory(self, samples)
 
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
@@ -91,7 +123,7 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
 
     def _fit_problems(self, samples: Samples, C: float, context: CallbackContext) -> None:
         """Solve every two-class problem for one C and keep the result."""
-        rows = np.flatnonzero(samples.weight > 0)
+        (rows,) = namespace(samples.weight).nonzero(samples.weight > 0)
         samples = samples.select(rows)
         problems = split_problems(samples.label, len(self.classes_), self._scheme)
         together = self._paths_together(samples, problems, [C])
@@ -130,10 +162,10 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         self._keep(nothing, [TwoClassProblem(nothing, np.empty(0))] * len(fits), fits)
 
     def _keep(self, rows: Index, problems: Sequence[TwoClassProblem], fits: Sequence[TwoClassSVM]) -> None:
-        coef = np.zeros((len(fits), len(rows)))
+        coef, xp = zeros_like_rows(rows, len(fits), len(rows)), namespace(rows)
         for k, (problem, fit) in enumerate(zip(problems, fits, strict=True)):
             coef[k, problem.rows] = fit.coef
-        support = np.flatnonzero(np.any(coef != 0, axis=0))
+        (support,) = xp.nonzero(xp.any(coef != 0, axis=0))
         self._functions = [fit.function for fit in fits]
         self.support_ = rows[support]
         self.dual_coef_ = coef[:, support]
@@ -163,7 +195,8 @@ class FixedCSVC(DualSVC):
         Parameters
         ----------
         X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
-            The samples. Those of Dask stay where they are: in chunks of rows, put into bins.
+            The samples. Those of Dask stay where they are: in chunks of rows, put into bins. So does a tensor,
+            within ``sklearn.config_context(array_api_dispatch=True)``.
         y : array-like or collection of Dask of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
@@ -177,6 +210,7 @@ class FixedCSVC(DualSVC):
             self._fit_chunks(X, y, sample_weight, context)
         else:
             self._fit_problems(samples, float(self.C), context)
+            follow(self, X)
         context.call_on_fit_task_end(estimator=self)
         return self
 

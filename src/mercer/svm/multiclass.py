@@ -1,16 +1,17 @@
 """Several classes as problems of two: one against one, as LIBSVM does, or one against the rest.
 
 Decision values are a matrix with one column per two-class problem. One against one, the pairs of classes come
-in the order (0, 1), (0, 2), …, and positive values are for the later class.
+in the order (0, 1), (0, 2), …, and positive values are for the later class. Arrays may be tensors.
 """
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._typing import Array, Index
+from mercer.arrays import is_of_numpy, like, namespace
 
 
 class TwoClassProblem(NamedTuple):
@@ -22,15 +23,16 @@ class TwoClassProblem(NamedTuple):
 
 def split_problems(label: Index, n_classes: int, scheme: str) -> list[TwoClassProblem]:
     """Return the two-class problems of labels 0 … n_classes − 1. Two classes make one problem."""
-    everything = np.arange(len(label))
+    xp = namespace(label)
+    everything = xp.arange(len(label), device=label.device)
     if n_classes == 2:
-        return [TwoClassProblem(everything, np.where(label == 1, 1.0, -1.0))]
+        return [TwoClassProblem(everything, xp.where(label == 1, 1.0, -1.0))]
     if scheme == "ovr":
-        return [TwoClassProblem(everything, np.where(label == k, 1.0, -1.0)) for k in range(n_classes)]
+        return [TwoClassProblem(everything, xp.where(label == k, 1.0, -1.0)) for k in range(n_classes)]
     problems = []
     for a, b in combinations(range(n_classes), 2):
-        rows = np.flatnonzero((label == a) | (label == b))
-        problems.append(TwoClassProblem(rows, np.where(label[rows] == b, 1.0, -1.0)))
+        rows = xp.nonzero((label == a) | (label == b))[0]
+        problems.append(TwoClassProblem(rows, xp.where(label[rows] == b, 1.0, -1.0)))
     return problems
 
 
@@ -44,10 +46,10 @@ def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:
         return decisions[:, 0]
     if scheme == "ovr":
         return decisions
-    first, second = _sides(decisions, n_classes)
-    votes = (decisions <= 0) @ first + (decisions > 0) @ second
+    xp, (first, second) = namespace(decisions), _sides(decisions, n_classes)
+    later = xp.astype(decisions > 0, xp.float64)
     confidence = decisions @ (second - first)
-    scores: Array = votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+    scores: Array = (1.0 - later) @ first + later @ second + confidence / (3.0 * (abs(confidence) + 1.0))
     return scores
 
 
@@ -56,16 +58,19 @@ def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
 
     There the pair (a, b) votes for a where its decision is positive for a, and else for b.
     """
+    xp = namespace(decisions)
     if n_classes == 2:
-        return (decisions[:, 0] > 0).astype(np.intp)
-    if scheme == "ovr":
-        return decisions.argmax(axis=1)
-    first, second = _sides(decisions, n_classes)
-    chosen: Index = ((decisions < 0) @ first + (decisions >= 0) @ second).argmax(axis=1)
+        chosen = xp.astype(decisions[:, 0] > 0, xp.int64)
+    elif scheme == "ovr":
+        chosen = xp.argmax(decisions, axis=1)
+    else:
+        first, second = _sides(decisions, n_classes)
+        later = xp.astype(decisions >= 0, xp.float64)
+        chosen = xp.argmax((1.0 - later) @ first + later @ second, axis=1)
     return chosen
 
 
-def _sides(decisions: Array, n_classes: int) -> tuple[csr_array, csr_array]:
+def _sides(decisions: Array, n_classes: int) -> tuple[Any, Any]:
     """Return which class is the earlier one of each pair, and which the later: 1 in its column, else 0."""
     n_pairs = n_classes * (n_classes - 1) // 2
     if decisions.shape[1] != n_pairs:
@@ -74,15 +79,18 @@ def _sides(decisions: Array, n_classes: int) -> tuple[csr_array, csr_array]:
         )
     pairs, ones, row = np.triu_indices(n_classes, 1), np.ones(n_pairs), np.arange(n_pairs)
     first, second = (csr_array((ones, (row, side)), shape=(n_pairs, n_classes)) for side in pairs)
+    if not is_of_numpy(decisions):
+        return like(decisions, first.toarray()), like(decisions, second.toarray())
     return first, second
 
 
 def combine_probabilities(p: Array, n_classes: int, scheme: str) -> Array:
     """Return the probability of each class, from that of the positive class of each two-class problem."""
+    xp = namespace(p)
     if n_classes == 2:
-        return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+        return xp.stack([1.0 - p[:, 0], p[:, 0]], axis=1)
     if scheme == "ovr":
-        return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return p / xp.clip(xp.sum(p, axis=1, keepdims=True), np.finfo(float).tiny, None)
     first, second = _sides(p, n_classes)
     total: Array = (1.0 - p) @ first + p @ second
-    return total / len(p.T)
+    return total / p.shape[1]

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
 from mercer.kernels.distance import inverse_mean_cosine
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
@@ -32,6 +33,9 @@ from mercer.svm.selection import SelectedCSVC
 
 EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
 BLOCK = 2**22  # distances held at a time in a prediction: 32 MB
+TENSOR_BLOCK = (
+    2**26
+)  # projections held at a time where samples are tensors: 0.5 GB, as each step has its cost
 
 
 class DistanceFunction(NamedTuple):
@@ -43,10 +47,14 @@ class DistanceFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D) for each support vector."""
-        out = np.full(len(X), self.intercept)
+        out = zeros_like_rows(X, len(X)) + self.intercept
         for block in gen_batches(len(X), max(1, BLOCK // max(1, len(self.support)))):
-            out[block] -= cdist(X[block], self.support) @ self.coef
+            out[block] -= _distances(X[block], self.support) @ self.coef
         return out
+
+    def __sklearn_array_api_convert__(self, convert: Any) -> "DistanceFunction":
+        """Return the function with its arrays converted."""
+        return DistanceFunction(convert(self.support), convert(self.coef), self.intercept)
 
 
 class SlicedFunction(NamedTuple):
@@ -57,7 +65,16 @@ class SlicedFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D + log k) for each direction."""
-        return self.additive(X @ self.directions)
+        if is_of_numpy(X):
+            return self.additive(X @ self.directions)
+        xp, out = namespace(X), zeros_like_rows(X, len(X))
+        for block in gen_batches(len(X), max(1, TENSOR_BLOCK // self.directions.shape[1])):
+            out[block] = self.additive(xp.astype(X[block], xp.float64) @ self.directions)
+        return out
+
+    def __sklearn_array_api_convert__(self, convert: Any) -> "SlicedFunction":
+        """Return the function with its arrays converted."""
+        return SlicedFunction(convert(self.directions), self.additive.__sklearn_array_api_convert__(convert))
 
 
 class PerceptronSVM(DualSVC):
@@ -73,12 +90,16 @@ class PerceptronSVM(DualSVC):
         self._exact = self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
         self._draw_seed(not self._exact)
 
+    @property
+    def _computes_on_device(self) -> bool:
+        return not self._exact and self.max_bins is not None
+
     def _paths_together(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]] | None:
         if self._exact:
             return self._exact_paths(samples, problems, Cs)
-        if len(samples.X) > LIBSVM_ROWS * len(self.classes_):
+        if not is_of_numpy(samples.X) or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
             return None
         return self._few_sliced_paths(samples, problems, Cs)
 
@@ -117,11 +138,19 @@ class PerceptronSVM(DualSVC):
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[TwoClassSVM]:
-        directions = self._directions(X.shape[1])
-        rows = TrainingRows.prepare(X @ directions, self.max_bins, self._seed)
+        directions = like(X, self._directions(X.shape[1]))
+        rows = TrainingRows.prepare(X, self.max_bins, self._seed, directions)
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
         for fit in fit_path(rows, y, weight, Cs, **options):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
+
+
+def _distances(X: Array, Z: Array) -> Array:
+    if is_of_numpy(X):
+        return cdist(X, Z)
+    xp = namespace(X)
+    distances: Array = xp.linalg.vector_norm(xp.astype(X, xp.float64)[:, None, :] - Z[None, :, :], axis=2)
+    return distances
 
 
 def _describe(X: Array, solution: DualSolution, n_iter: int) -> TwoClassSVM:

@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils._array_api import _average
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
+from mercer.arrays import like, namespace, take, to_numpy
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
 from mercer.svm.multiclass import TwoClassProblem, choose_classes, split_problems
+from mercer.svm.tensors import follow
 
 
 def make_grid(Cs: int | ArrayLike) -> Array:
@@ -47,13 +50,14 @@ def split_folds(
     Rows of no weight do not count, nor do others than those `among` which to stay.
     """
     check_consistent_length(samples.X, groups)
-    rows = np.arange(len(samples.X))
-    counts = samples.weight > 0 if among is None else among & (samples.weight > 0)
+    rows, label = np.arange(len(samples.X)), to_numpy(samples.label)  # splitters are for NumPy alone
+    counts = to_numpy(samples.weight > 0)
+    counts = counts if among is None else among & counts
     folds = []
-    splitter = check_cv(cv, samples.label, classifier=True)
-    for k, fold in enumerate(splitter.split(samples.X, samples.label, groups)):
+    splitter = check_cv(cv, label, classifier=True)
+    for k, fold in enumerate(splitter.split(samples.X, label, groups)):
         train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
-        missing = np.setdiff1d(np.arange(len(classes)), samples.label[train])
+        missing = np.setdiff1d(np.arange(len(classes)), label[train])
         if len(missing) > 0:
             raise ValueError(
                 f"The training part of fold {k} holds no row of class {classes[missing[0]]}. Use "
@@ -61,7 +65,7 @@ def split_folds(
             )
         if len(test) == 0:
             raise ValueError(f"Fold {k} holds no test row of positive weight.")
-        folds.append((train, test))
+        folds.append((like(samples.label, train), like(samples.label, test)))
     return folds
 
 
@@ -77,7 +81,7 @@ class SelectedCSVC(DualSVC):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples; within ``sklearn.config_context(array_api_dispatch=True)`` also a tensor.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -108,6 +112,7 @@ class SelectedCSVC(DualSVC):
         refit = context.subcontext("refit", task_id=len(folds), max_subtasks=None, sequential_subtasks=False)
         self._fit_problems(samples, self.C_, refit.call_on_fit_task_begin(estimator=self))
         refit.call_on_fit_task_end(estimator=self)
+        follow(self, X)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -148,8 +153,11 @@ class SelectedCSVC(DualSVC):
         candidate._functions = functions
         if self.scoring is None:  # as accuracy_score, without checking again what has been checked
             chosen = choose_classes(candidate._decisions(test.X), len(self.classes_), self._scheme)
-            return float(np.average(chosen == test.label, weights=test.sample_weight))
+            xp = namespace(chosen)
+            return float(
+                _average(xp.astype(chosen == test.label, xp.float64), weights=test.sample_weight, xp=xp)
+            )
         weighted = test.sample_weight is not None and not callable(self.scoring)
         options = {"sample_weight": test.sample_weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, test.X, self.classes_[test.label], **options))
+        return float(scorer(candidate, test.X, take(self.classes_, test.label), **options))

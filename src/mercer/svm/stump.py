@@ -5,12 +5,13 @@ from numbers import Integral
 from typing import Any
 
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.utils import check_scalar
+from sklearn.utils._array_api import _expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, namespace
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE, LogLoss
 from mercer.svm.additive import (
@@ -39,6 +40,10 @@ class StumpSVM(DualSVC):
         check_option(self.loss, "loss", tuple(LOSSES))
         self._draw_seed(self.max_bins is not None)
 
+    @property
+    def _computes_on_device(self) -> bool:
+        return self.max_bins is not None
+
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[TwoClassSVM]:
@@ -54,7 +59,11 @@ class StumpSVM(DualSVC):
     def _paths_together(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]] | None:
-        if self.loss != "hinge" or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
+        if (
+            self.loss != "hinge"
+            or not is_of_numpy(samples.X)
+            or len(samples.X) > LIBSVM_ROWS * len(self.classes_)
+        ):
             return None
         rows = FewRows.prepare(samples.X, self.max_bins, self._seed)
         return fit_by_libsvm(rows, problems, samples, Cs, self._scheme, float(self.tol), self.max_iter)
@@ -76,7 +85,7 @@ class StumpSVM(DualSVC):
         array of shape (n_samples, n_classes)
             The probabilities, in the order of `classes_`.
         """
-        return self._answer(X, _estimate)
+        return self._answer(X, _estimate, "predict_proba")
 
     @property
     def shape_functions_(self) -> list[Any]:
@@ -87,7 +96,8 @@ class StumpSVM(DualSVC):
 
 
 def _estimate(model: StumpSVM, decisions: Array) -> Array:
-    return combine_probabilities(expit(decisions), len(model.classes_), model._scheme)
+    p = _expit(decisions, xp=namespace(decisions))
+    return combine_probabilities(p, len(model.classes_), model._scheme)
 
 
 class StumpSVC(FixedCSVC, StumpSVM):

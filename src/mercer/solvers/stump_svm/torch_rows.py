@@ -1,19 +1,26 @@
 """The engine for torch: rows, tables and Newton systems stay on the tensors' device, a GPU for example."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
 
 from mercer.solvers.stump_svm.rows import GOLDEN, Look, Point
-from mercer.solvers.stump_svm.tables import Table, TableRows, integrate
+from mercer.solvers.stump_svm.tables import Table, TableRows
 
-MOST_NUMBERS = 8192  # of a table whose Newton system is solved in these numbers: its matrix takes 0.5 GB
-MOST_CURVED = 2**17  # rows that add to that matrix …
+MOST_CURVED = 2**17  # rows of a Newton step on a GPU
+COARSE = 320  # cells of values, of all features together; …
+COARSE_ON_GPU = 8192  # … with one for each value, a Newton step is exact, and a GPU likes large matrices
+ROWS_OF_A_CELL = 16  # that its matrix is made of …
 ROWS_OF_A_PRODUCT = 2**15  # … so many at a time
-MOST_FOR_A_KERNEL = 8192  # rows whose kernel matrix takes 0.5 GB
-ROWS_AT_ONCE = 2**22  # that are put into bins
+CG_TOL = 0.1  # of a Newton step, whose curvature is known no better
+MOST_STEPS = 500  # of conjugate gradients
+TINY = 1e-300
+NUMBERS_AT_ONCE = 2**26  # that are put into bins: 0.5 GB, some times over
 BLOCK = 1024  # rows of a program on a GPU
 COPIES = 64  # of the sums by value: additions to one place wait for each other
 
@@ -32,8 +39,7 @@ class TorchPart(NamedTuple):
         """Return Σ_d table_d at each row's codes."""
         table = table.to(self.y.dtype)
         out = torch.zeros_like(self.y)
-        if self.code.is_cuda:
-            loops = import_module("mercer.solvers.stump_svm.triton_loops")
+        if loops := _triton_loops(self.code):
             loops.gather[_grid(out)](self.code, table.contiguous(), out, len(out), *table.shape, BLOCK)
             return out
         for code, g in zip(self.code, table, strict=True):
@@ -43,9 +49,8 @@ class TorchPart(NamedTuple):
     def scatter(self, v: Any, n_values: int) -> Any:
         """Return Σv of the rows at each value of each feature."""
         D = len(self.code)
-        if self.code.is_cuda:
+        if loops := _triton_loops(self.code):
             sums = torch.zeros((COPIES, D, n_values), dtype=v.dtype, device=v.device)
-            loops = import_module("mercer.solvers.stump_svm.triton_loops")
             loops.scatter[_grid(v)](self.code, v, sums, len(v), D, n_values, BLOCK, COPIES)
             return sums.sum(0, dtype=torch.float64)
         sums = torch.zeros((D, n_values), dtype=torch.float64, device=v.device)
@@ -65,6 +70,13 @@ class TorchPart(NamedTuple):
         return len(rows), self.code[:, taken], every * curvature[taken].double()
 
 
+def _triton_loops(code: Any) -> Any:
+    """Return the loops for a GPU, if that is where the codes are, and Triton is installed."""
+    if not code.is_cuda or find_spec("triton") is None:
+        return None
+    return import_module("mercer.solvers.stump_svm.triton_loops")
+
+
 def _thin(rows: Any, every: int) -> Any:
     return rows if every == 1 else rows[rows.double() * GOLDEN % 1.0 < 1.0 / every]
 
@@ -74,77 +86,123 @@ class TorchRows(TableRows):
     """The rows of one problem, in one part."""
 
     @classmethod
-    def on_device(cls, code: Any, value: Any, y: Any, weight: Any) -> Self:
+    def of(cls, columns: Any, y: Any, weight: Any) -> Self:  # type: ignore[override]
         """Return the rows of tensors, in double precision: stiff rows have no digits to lose."""
-        return cls(value.double(), [TorchPart(code, y.double(), weight.double())], len(y)).measured()
+        part = TorchPart(columns.code, y.double(), weight.double())
+        return cls(columns.value.double(), [part], len(y)).measured()
 
     @property
     def most_curved(self) -> int:
-        """Return about how many rows a Newton step uses."""
-        return MOST_CURVED if self._is_small else MOST_FOR_A_KERNEL
-
-    @property
-    def _is_small(self) -> bool:
-        return self.value.numel() <= MOST_NUMBERS
+        """Return about how many rows a Newton step uses: on a GPU more, as they cost little there."""
+        return max(super().most_curved, MOST_CURVED if self.value.is_cuda else 0)
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
-        """Return the step to the minimum if the curvature stays, its system eliminated."""
+        """Return about the step to the minimum if the curvature stays."""
         if len(seen.curvature) == 0:
             return Point(seen.away, 0.0)
-        near, most = seen.near[:, : self.most_curved].contiguous(), self.most_curved
-        weight = seen.curvature[:most] * (len(seen.curvature) / near.shape[1])
-        if self._is_small and len(weight) > self.value.numel() // 4:
-            return self._step_of_the_table(near, weight, seen)
-        return self._step_of_the_rows(near, weight, seen)
+        system = NewtonSystem(self.value, seen.near.contiguous(), seen.curvature)
+        step = system.solve(seen.away.g, seen.mass)
+        return Point(Table(system.table(step[:-1])), float(step[-1]))
 
-    def _step_of_the_table(self, near: Any, weight: Any, seen: Look) -> Point:
-        """Solve (1 + RᵀWR) Δt = Rᵀc − t in the coordinates t in which the penalty is ‖t‖²/2, and b."""
-        root = torch.sqrt(2.0 * (self.value[:, 1:] - self.value[:, :-1]))
-        n = root.numel() + 1
-        options = {"dtype": root.dtype, "device": root.device}
-        place, H = torch.arange(root.shape[1], device=root.device), torch.eye(n, **options)
+
+class NewtonSystem:
+    """(1 + RᵀWR) Δt = Rᵀc − t, in the coordinates t in which the penalty is ‖t‖²/2, and b, which has none.
+
+    By conjugate gradients. Their preconditioner solves the system among functions that are linear within
+    coarse cells of values, an orthonormal basis Z of which is known: the others hardly change f.
+    """
+
+    def __init__(self, value: Any, near: Any, weight: Any) -> None:
+        self.rows, self.weight = TorchPart(near, weight, weight), weight
+        self.root = torch.sqrt(2.0 * (value[:, 1:] - value[:, :-1]))
+        D, n_gaps = self.root.shape
+        n_cells = max(1, min((COARSE_ON_GPU if value.is_cuda else COARSE) // D, n_gaps))
+        place = torch.arange(n_gaps, device=value.device) * n_cells // max(n_gaps, 1)
+        Z = self.root[:, :, None] * (place[:, None] == torch.arange(n_cells, device=value.device))
+        self.Z = Z / Z.norm(dim=1, keepdim=True).clamp(min=TINY)
+        self.factor = torch.linalg.cholesky(self._coarse_matrix(D * n_cells + 1))
+
+    def _coarse_matrix(self, size: int) -> Any:
+        """Return 1 + ZᵀRᵀWRZ, from some of the rows."""
+        every = max(1, len(self.weight) // (ROWS_OF_A_CELL * size))
+        code, weight = self.rows.code[:, ::every].int(), every * self.weight[::every]
+        RZ = torch.nn.functional.pad((self.root[:, :, None] * self.Z).cumsum(1), (0, 0, 1, 0))
+        H = torch.eye(size, dtype=weight.dtype, device=weight.device)
         H[-1, -1] = 0.0  # the intercept has no penalty
-        for rows in torch.arange(near.shape[1], device=root.device).split(ROWS_OF_A_PRODUCT):
-            R = torch.ones((len(rows), n), **options)
-            R[:, :-1] = ((near[:, rows, None] > place) * root[:, None]).permute(1, 0, 2).flatten(1)
-            R *= weight[rows, None].sqrt()
-            H += R.T @ R
-        g = seen.away.g
-        t = torch.where(root > 0.0, (g[:, 1:] - g[:, :-1]) / torch.where(root > 0.0, root, 1.0), 0.0)
-        r = torch.cat([t.flatten(), torch.tensor([seen.mass], **options)])
-        step = torch.cholesky_solve(r[:, None], torch.linalg.cholesky(H))[:, 0]
-        table = torch.zeros_like(g)
-        table[:, 1:] = (root * step[:-1].reshape(root.shape)).cumsum(1)
-        return Point(Table(table), float(step[-1]))
+        for c, w in zip(code.split(ROWS_OF_A_PRODUCT, 1), weight.split(ROWS_OF_A_PRODUCT), strict=True):
+            F = torch.cat([*map(torch.Tensor.__getitem__, RZ, c), torch.ones_like(w)[:, None]], 1)
+            F *= w.sqrt()[:, None]
+            H += F.T @ F
+        return H
 
-    def _step_of_the_rows(self, near: Any, weight: Any, seen: Look) -> Point:
-        """Solve the system of `stump_svm.newton` in x, one number for each row."""
-        code, away = near.long(), seen.away.g
-        A = torch.diag(1.0 / weight)
-        for x in torch.take_along_dim(self.value - self.value[:, :1], code, 1):
-            A += 2.0 * torch.minimum(x[:, None], x)
-        r = torch.take_along_dim(away, code, 1).sum(0)
-        both = torch.stack([r, torch.ones_like(r)], 1)
-        p, q = torch.cholesky_solve(both, torch.linalg.cholesky(A)).unbind(1)
-        bias = (seen.mass - float(p.sum())) / float(q.sum())
-        x = p + bias * q
-        table = away - integrate(self.value, TorchPart(near, x, weight).scatter(x, away.shape[1]))
-        return Point(Table(table), bias)
+    def solve(self, away: Any, mass: float) -> Any:
+        """Return Δt and Δb, in one vector."""
+        t = (away[:, 1:] - away[:, :-1]) / self.root.clamp(min=TINY)  # where values are equal, g is equal
+        r = torch.cat([t.flatten(), t.new_tensor([mass])])
+        x, p, first = torch.zeros_like(r), torch.zeros_like(r), None
+        rz = r.new_tensor(1.0)
+        for _ in range(MOST_STEPS):
+            z = self._precondition(r)
+            last, rz = rz, r @ z
+            first = rz if first is None else first
+            if rz <= CG_TOL**2 * first:
+                break
+            p = z + (rz / last) * p
+            q = self._product(p)
+            length = rz / (p @ q)
+            x += length * p
+            r -= length * q
+        return x
+
+    def table(self, t: Any) -> Any:
+        """Return the table of a function."""
+        return torch.nn.functional.pad((self.root * t.reshape(self.root.shape)).cumsum(1), (1, 0))
+
+    def _product(self, v: Any) -> Any:
+        x = self.weight * (self.rows.gather(self.table(v[:-1])) + v[-1])
+        total, sums = x.sum(), self.rows.scatter(x, self.root.shape[1] + 1)
+        above = self.root * (total - sums.cumsum(1)[:, :-1])
+        return torch.cat([v[:-1] + above.flatten(), total[None]])
+
+    def _precondition(self, r: Any) -> Any:
+        """Return Z H⁻¹ Zᵀ r + (1 − ZZᵀ) r."""
+        inside = torch.einsum("dk,dkc->dc", r[:-1].reshape(self.root.shape), self.Z)
+        coarse = torch.cat([inside.flatten(), r[-1:]])
+        solved = torch.cholesky_solve(coarse[:, None], self.factor)[:, 0]
+        change = torch.einsum("dc,dkc->dk", (solved - coarse)[:-1].reshape(inside.shape), self.Z)
+        return torch.cat([r[:-1] + change.flatten(), solved[-1:]])
 
 
-def bin_tensor(X: Any, knots: Any) -> Any:
-    """Return the number (D, n) of each value's nearest knot; `knots` (D, B) ascend, the last one repeated.
+def choose_knots(X: Any, max_bins: int) -> Any:
+    """Return the knots of each column, as `columns.choose_knots` does, in a table; the last are repeated."""
+    knots = [_choose_knots(x, max_bins) for x in X.T]
+    most = max(len(k) for k in knots)
+    return torch.stack([torch.cat([k, k[-1:].expand(most - len(k))]) for k in knots])
+
+
+def _choose_knots(column: Any, max_bins: int) -> Any:
+    distinct, count = torch.unique(column, return_counts=True)
+    if len(distinct) <= max_bins:
+        return distinct
+    common = count * max_bins >= len(column)
+    others = distinct[~common].repeat_interleave(count[~common])
+    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
+    sizes = torch.as_tensor(np.diff(edges), device=column.device)
+    return torch.unique(torch.cat([distinct[common], torch.segment_reduce(others, "mean", lengths=sizes)]))
+
+
+def bin_tensor(X: Any, knots: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return the number (D, n) of each converted value's nearest knot; `knots` (D, B) ascend.
 
     Blocks of rows are turned round first: their columns would be read from all over the memory.
     """
     middle = (knots[:, 1:] + knots[:, :-1]) / 2
     middle[knots[:, 1:] == knots[:, :-1]] = torch.inf
-    middle = middle.to(X.dtype).contiguous()
     kind = torch.uint8 if knots.shape[1] <= 256 else torch.int32
-    code = torch.empty(X.shape[::-1], dtype=kind, device=X.device)
-    for i in range(0, len(X), ROWS_AT_ONCE):
-        block = X[i : i + ROWS_AT_ONCE].T.contiguous()
-        code[:, i : i + ROWS_AT_ONCE] = torch.searchsorted(middle, block, out_int32=True)
+    code = torch.empty((len(knots), len(X)), dtype=kind, device=X.device)
+    size = max(1, NUMBERS_AT_ONCE // len(knots))
+    for rows, out in zip(X.split(size), code.split(size, 1), strict=True):
+        out.copy_(torch.searchsorted(middle, convert(rows).T.contiguous(), out_int32=True))
     return code
 
 

@@ -1,0 +1,63 @@
+"""Arrays of other libraries than NumPy, such as tensors of torch, by scikit-learn's array API convention.
+
+With ``sklearn.config_context(array_api_dispatch=True)`` an estimator computes where the samples are, and what
+it returns is there. Without it, scikit-learn makes NumPy arrays of them.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.externals.array_api_compat import array_namespace, device
+from sklearn.utils._array_api import _convert_to_numpy, _is_numpy_namespace, get_namespace
+
+from mercer._typing import Array
+
+
+def is_tensor(X: Any) -> bool:
+    """Return whether X is an array of another library, and to stay one: scikit-learn's dispatch is on."""
+    xp, dispatched = get_namespace(X)
+    return dispatched and not _is_numpy_namespace(xp)
+
+
+def is_of_numpy(array: Any) -> bool:
+    """Return whether an array, or a number, is one of NumPy."""
+    return isinstance(array, np.ndarray | np.generic)
+
+
+def is_of_torch(array: Any) -> bool:
+    """Return whether an array is a tensor of torch, which is not imported for that."""
+    return type(array).__module__.split(".")[0] == "torch"
+
+
+def namespace(array: Any) -> Any:
+    """Return the functions for an array, by the names of the array API."""
+    return array_namespace(array)
+
+
+def to_numpy(array: Any) -> Any:
+    """Return an array as one of NumPy."""
+    return array if is_of_numpy(array) else _convert_to_numpy(array, array_namespace(array))
+
+
+def like(reference: Any, array: Any) -> Any:
+    """Return an array of numbers as one of the library, and on the device, of another; texts stay."""
+    if is_of_numpy(reference):
+        return to_numpy(array)
+    if is_of_numpy(array) and array.dtype.kind not in "biuf":
+        return array
+    xp, place = array_namespace(reference), device(reference)
+    if is_of_numpy(array) or array_namespace(array) is not xp:
+        return xp.asarray(np.ascontiguousarray(to_numpy(array)), device=place, copy=True)
+    return xp.asarray(array, device=place)
+
+
+def take(array: Any, places: Any) -> Any:
+    """Return the entries of an array at some places, which may be an array of another library."""
+    return array[like(array, places)]
+
+
+def zeros_like_rows(X: Any, *shape: int) -> Array:
+    """Return zeros in double precision, of the library of X and where X is."""
+    xp = array_namespace(X)
+    zeros: Array = xp.zeros(shape, dtype=xp.float64, device=device(X))
+    return zeros
