@@ -195,8 +195,8 @@ class FixedCSVC(DualSVC):
         Parameters
         ----------
         X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
-            The samples. Those of Dask stay where they are: in chunks of rows, put into bins. So does a tensor,
-            within ``sklearn.config_context(array_api_dispatch=True)``.
+            The samples. Those of Dask stay where they are: in chunks of rows, put into bins. So does a
+            tensor, within ``sklearn.config_context(array_api_dispatch=True)``.
         y : array-like or collection of Dask of shape (n_samples,)
             Their classes, two or more.
         sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
