@@ -58,7 +58,10 @@ def default_candidates(
     else:  # where every row has a label, mixtures of few parameters found at once do as well
         their_Cs = RELATIVE_CS
         mixtures = KernelBoost(n_rounds=15, covariance_type="diag", n_starts=1, random_state=random_state)
-    kernelboost = Candidate("kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=1.2)
+    pairs = 1.2 if unlabelled else 2.0  # of samples with labels it weighs every pair
+    kernelboost = Candidate(
+        "kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=pairs
+    )
     first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
     return [
         *first,
