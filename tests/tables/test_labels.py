@@ -62,6 +62,11 @@ def test_words_in_quotation_marks_are_classes_whatever_else_is_missing():
     assert notes == []
 
 
+@pytest.mark.parametrize("cells", [["nan", "NaN"] * 2, ["1", "nan", "2"] * 2, ["NA", "None"] * 2])
+def test_words_are_no_quantity_beside_numbers_or_among_themselves(cells):
+    assert find_labels(column(*cells), "y").y.tolist() == cells
+
+
 def test_a_question_mark_is_never_a_class():
     assert find_labels(column("?", "a", "b", "a", "b"), "y").known.tolist() == [False, True, True, True, True]
 

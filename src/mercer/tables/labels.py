@@ -89,7 +89,7 @@ def _check_not_a_quantity(cells: pd.Series, name: str) -> None:
         return
     values = parse_numbers(cells, written)
     assert values is not None  # they are so written
-    distinct: Array = np.unique(values)
+    distinct: Array = np.unique(values[~np.isnan(values)])  # words such as nan are classes here
     if np.any(distinct != np.round(distinct)):
         what = f"numbers such as {distinct[distinct != np.round(distinct)][0]:g}"
     elif len(distinct) > MANY_CLASSES:
