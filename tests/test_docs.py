@@ -108,6 +108,15 @@ def test_a_page_prints_what_it_shows(name, tmp_path, monkeypatch):
     assert ran >= 4
 
 
+def test_the_page_about_scaling_prints_what_it_shows(tmp_path, monkeypatch):
+    pytest.importorskip("dask.array")
+    monkeypatch.chdir(tmp_path)
+    steps = list(pages.run_page(read("scaling.md")))
+    assert steps
+    for step in steps:
+        assert step.printed == step.shown
+
+
 # the command line
 
 

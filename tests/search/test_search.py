@@ -274,7 +274,7 @@ def test_a_cluster_of_dask_gets_the_samples_once_and_finds_the_same(monkeypatch)
     }
     monkeypatch.setattr(distributed.Client, "scatter", noted["scatter"])
     monkeypatch.setattr(LabelTask, "__getstate__", noted["__getstate__"], raising=False)
-    quiet = {"dashboard_address": None, "processes": False, "n_workers": 2, "threads_per_worker": 1}
+    quiet = {"dashboard_address": ":0", "processes": False, "n_workers": 2, "threads_per_worker": 1}
     with distributed.LocalCluster(**quiet) as cluster, distributed.Client(cluster):
         with joblib.parallel_config(backend="dask"):
             spread = search_among(n_jobs=2).fit(X, y)
