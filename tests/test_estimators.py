@@ -15,6 +15,7 @@ def expected_failures(estimator):
     return {}
 
 
+@pytest.mark.filterwarnings("ignore:The target has two values")
 @pytest.mark.filterwarnings("ignore:γ is zero")  # of sparse samples without any structure
 @parametrize_with_checks(
     [*ESTIMATORS, ClippedScaler(), TableEncoder()], expected_failed_checks=expected_failures

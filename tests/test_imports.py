@@ -33,6 +33,7 @@ FLOORS = [
     {"superkernels"},
     {"learners"},
     {"svm", "search"},
+    {"regression"},
     {"baselines"},
     {"persistence"},
     {"papers", "report"},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
+    from mercer.regression import StumpRegressor, StumpRegressorCV
     from mercer.scaling import ClippedScaler
     from mercer.search import KernelSearchCV
     from mercer.svm import (
@@ -42,6 +43,8 @@ __all__ = [
     "PerceptronSVC",
     "PerceptronSVCCV",
     "RelevanceKernel",
+    "StumpRegressor",
+    "StumpRegressorCV",
     "StumpSVC",
     "StumpSVCCV",
     "Superkernel",
@@ -66,6 +69,8 @@ _HOMES = {
     "PerceptronSVC": "svm",
     "PerceptronSVCCV": "svm",
     "RelevanceKernel": "learners",
+    "StumpRegressor": "regression",
+    "StumpRegressorCV": "regression",
     "StumpSVC": "svm",
     "StumpSVCCV": "svm",
     "Superkernel": "learners",

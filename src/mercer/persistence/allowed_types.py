@@ -20,8 +20,8 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC "
-    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpSVC StumpSVCCV Superkernel "
-    "TableEncoder TreeSVC TreeSVCCV",
+    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpRegressor "
+    "StumpRegressorCV StumpSVC StumpSVCCV Superkernel TableEncoder TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
@@ -59,8 +59,10 @@ PARTS = {
     "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
     "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
     "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
+    "mercer.parts.TargetScaling": "mercer.regression.base.TargetScaling",
     "mercer.parts.TextColumn": "mercer.tables.kinds.TextColumn",
     "mercer.parts.Units": "mercer.svm.additive.Units",
+    "mercer.parts.UnseenErrors": "mercer.regression.intervals.UnseenErrors",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }
 

@@ -109,6 +109,10 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.PerceptronSVCCV": SVM,
     "mercer.TreeSVC": SVM,
     "mercer.TreeSVCCV": SVM,
+    "mercer.parts.TargetScaling": (Field("offset", "p"), Field("scale", "p", least=TINY)),
+    "mercer.parts.UnseenErrors": (Field("error", "n p", may_be_empty=False), Field("weight", "n", least=0)),
+    "mercer.StumpRegressor": (Field("_scaling.offset", "p"),),
+    "mercer.StumpRegressorCV": (Field("_scaling.offset", "p"), Field("unseen_.error", "n p")),
     "mercer.search.Blend": (
         Field("weights", "m", least=0),
         Field("slopes", "m", least=0),

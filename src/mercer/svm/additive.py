@@ -14,6 +14,8 @@ from mercer.solvers.stump_svm import (
     HINGE,
     CodedColumns,
     ExactRows,
+    GramMatrix,
+    GramRows,
     RowFunction,
     Solution,
     TableRows,
@@ -31,6 +33,8 @@ from mercer.svm.libsvm import solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 
 LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
+FEW_ROWS = 500  # up to these the other losses are faster with a Gram matrix, and more digits cost little:
+MORE_DIGITS = 1e-6  # the tolerance is this share of what is asked for
 LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
@@ -159,6 +163,9 @@ def fit_path(
     if loss is HINGE:
         bound = _reachable(y, bound)
     engine = _choose_engine(columns).of(columns, y, bound)
+    if loss is not HINGE and len(y) <= FEW_ROWS and is_of_numpy(columns.code):
+        engine = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
+        options = {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
     for solution in solve_path(engine, Cs, loss, **options):
         function: Any = solution.function
         is_table = not isinstance(function, RowFunction)

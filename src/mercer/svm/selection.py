@@ -22,14 +22,17 @@ from mercer.svm.multiclass import TwoClassProblem, choose_classes, split_problem
 from mercer.svm.tensors import follow
 
 
-def make_grid(Cs: int | ArrayLike) -> Array:
-    """Return ascending C: those given, or that number of them from 2⁻¹⁷ to 2³ in equal ratios [LL05, VI]."""
+def make_grid(Cs: int | ArrayLike, low: int = -17, high: int = 3) -> Array:
+    """Return ascending C: those given, or that number of them from 2^low to 2^high in equal ratios.
+
+    The default is that of [LL05, VI], 2⁻¹⁷ to 2³.
+    """
     if isinstance(Cs, bool):
         raise TypeError(f"Cs must be a number of values, or the values of C; got {Cs}.")
     if isinstance(Cs, Integral):
         if Cs < 1:
             raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
-        return np.logspace(-17, 3, int(Cs), base=2.0)
+        return np.logspace(low, high, int(Cs), base=2.0)
     grid = np.unique(np.asarray(Cs, dtype=np.float64))
     if grid.size == 0:
         raise ValueError("Cs is empty: give at least one value of C, or the number of values.")

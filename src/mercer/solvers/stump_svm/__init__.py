@@ -2,6 +2,7 @@
 
 from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns, select_rows
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
+from mercer.solvers.stump_svm.gram_rows import GramMatrix, GramRows, solve_on_gram
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
 from mercer.solvers.stump_svm.newton import add_up_by_code
 from mercer.solvers.stump_svm.products import CodedColumns, sort_by_counting
@@ -13,6 +14,8 @@ __all__ = [
     "CodedColumns",
     "CorneredLoss",
     "ExactRows",
+    "GramMatrix",
+    "GramRows",
     "LogLoss",
     "Point",
     "Poisson",
@@ -28,6 +31,7 @@ __all__ = [
     "measure_violation",
     "select_rows",
     "solve",
+    "solve_on_gram",
     "solve_path",
     "sort_by_counting",
 ]

@@ -1,0 +1,173 @@
+"""The front of every regressor: from samples, targets and weights to standardised problems, and back."""
+
+import warnings
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags, check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mercer._typing import Array, Index
+from mercer.samples import check_rows
+
+
+class Samples(NamedTuple):
+    """Checked training samples: C_i = C × weight_i."""
+
+    X: Array
+    Y: Array  # (n, n_targets)
+    weight: Array
+
+    def select(self, rows: Index) -> "Samples":
+        """Return some of the rows."""
+        return self if len(rows) == len(self.X) else Samples(self.X[rows], self.Y[rows], self.weight[rows])
+
+    def spread(self) -> Array:
+        """Return the standard deviation of each target."""
+        mean = np.average(self.Y, axis=0, weights=self.weight)
+        spread: Array = np.sqrt(np.average((self.Y - mean) ** 2, axis=0, weights=self.weight))
+        return spread
+
+
+class TargetScaling(NamedTuple):
+    """Targets are offset + scale × f, so that C does not depend on their units; of counts, log-means are.
+
+    Poisson's loss of counts y, C (exp f − y f), is that of y / ȳ for f less log ȳ, with C ȳ in place of C: the
+    same problem, and numbers of order one.
+    """
+
+    offset: Array  # of each target
+    scale: Array
+    is_log: bool
+
+    @classmethod
+    def of(cls, samples: Samples, is_log: bool) -> "TargetScaling":
+        """Return the scaling of some samples: mean and standard deviation, or log-mean and one."""
+        mean = np.average(samples.Y, axis=0, weights=samples.weight)
+        if is_log:
+            return cls(np.log(mean), np.ones(len(mean)), is_log)
+        constant = np.ptp(samples.Y, axis=0) == 0.0  # exactly, where a mean has rounding errors
+        mean = np.where(constant, samples.Y[0], mean)
+        return cls(mean, np.where(constant, 1.0, samples.spread()), is_log)
+
+    def convert(self, samples: Samples, k: int) -> tuple[Array, Array]:
+        """Return the standardised values of target k, and what multiplies C for each sample."""
+        if self.is_log:
+            mean = float(np.exp(self.offset[k]))
+            return samples.Y[:, k] / mean, samples.weight * mean
+        return (samples.Y[:, k] - self.offset[k]) / self.scale[k], samples.weight
+
+    def predict(self, f: Array) -> Array:
+        """Return the predictions of standardised values, one column per target."""
+        values: Array = self.offset + self.scale * f
+        return np.exp(values) if self.is_log else values
+
+
+def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, is_log: bool) -> Samples:
+    """Check what `fit` was given."""
+    X = check_rows(estimator, X)
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    Y = check_target(y, is_log)
+    check_consistent_length(X, Y)
+    estimator._one_target = Y.ndim == 1
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    samples = Samples(X, Y.reshape(len(Y), -1), weight)
+    if not np.any(weight > 0):
+        raise ValueError("All weights are zero: there is no sample to fit.")
+    if is_log and not np.all(weight @ samples.Y > 0):
+        raise ValueError("loss='poisson' needs a target that is not zero everywhere.")
+    return samples
+
+
+def check_target(y: Any, is_log: bool) -> Array:
+    """Return the target as finite numbers, of one dimension or two; say what to do where it is not."""
+    values = np.asarray(y)
+    if values.dtype.kind in "Mm":
+        raise ValueError(
+            "The target holds dates or times, a regressor needs numbers: convert them, for example to days "
+            "since the first."
+        )
+    if values.dtype.kind in "OUS":
+        values = _convert_objects(values)
+    Y: Array = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y")
+    with np.errstate(over="ignore"):
+        if Y.ndim > 2:
+            raise ValueError(f"The target has {Y.ndim} dimensions, but needs one, or two for several targets.")
+        if Y.size and not np.isfinite(np.ptp(Y) ** 2 * len(Y)):
+            raise ValueError("The target is too large to compute with: divide it by its standard deviation.")
+    if is_log and np.any(Y < 0):
+        raise ValueError(f"loss='poisson' needs counts, or other targets of at least 0, got {Y.min():g}.")
+    _warn_of_two_values(Y)
+    return Y
+
+
+def _convert_objects(values: NDArray[Any]) -> Array:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        wrong = next(value for value in values.ravel() if not _is_number(value))
+        raise ValueError(
+            f"The target holds {wrong!r}, a regressor needs numbers: for classes use a classifier such as "
+            "StumpSVC, dates convert to days since the first."
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _warn_of_two_values(Y: Array) -> None:
+    if Y.ndim == 1 and len(Y) > 2:
+        low, high = Y.min(), Y.max()
+        if low < high and np.all((Y == low) | (Y == high)):
+            warnings.warn(
+                f"The target has two values, {low:g} and {high:g}: if these are classes, use a classifier "
+                "such as StumpSVC.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A regressor of one target or several. A subclass fits it, and says what its functions are."""
+
+    @abstractmethod
+    def _values(self, X: Array) -> Array:
+        """Return the standardised values of checked rows, one column per target."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def predict(self, X: Any) -> Array:
+        """Return the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+            The predicted targets.
+        """
+        check_is_fitted(self)
+        return self._shape(self._predict_checked(check_rows(self, X, reset=False)))
+
+    def _predict_checked(self, X: Array) -> Array:
+        return self._scaling.predict(self._values(X))
+
+    def _shape(self, columns: Array) -> Array:
+        return columns[:, 0] if self._one_target else columns

@@ -1,0 +1,227 @@
+"""What the regressors share whose targets are fitted one by one, for ascending C: a given C, or a chosen one."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from mercer._typing import Array, Index
+from mercer.parameters import check_count, check_positive
+from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
+from mercer.regression.intervals import UnseenErrors, check_coverage
+from mercer.regression.losses import NumberLoss, make_loss
+from mercer.samples import check_rows
+from mercer.svm.dual import TwoClassSVM, run_in_threads
+from mercer.svm.selection import make_grid
+
+EXPONENTS = (-12, 10)  # of two: the ends of the default grid
+
+
+class PathRegressor(NumberRegressor):
+    """A regressor whose targets are fitted one by one. A subclass says how.
+
+    It has the parameters `loss`, `quantile`, `epsilon`, `tol`, `max_iter`, `random_state` and `n_jobs`.
+    """
+
+    @abstractmethod
+    def _plan(self, n_rows: int) -> None:
+        """Check the parameters, and decide what all targets and folds have in common."""
+
+    @abstractmethod
+    def _prepare(self, X: Array) -> Any:
+        """Return samples that are ready for fits of any target and C."""
+
+    @abstractmethod
+    def _path(
+        self, rows: Any, y: Array, weight: Array, Cs: Sequence[float], loss: NumberLoss
+    ) -> Iterator[TwoClassSVM]:
+        """Fit one standardised target for each C, in ascending order."""
+
+    def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Samples, NumberLoss]:
+        check_positive(self.tol, "tol")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+        options = (self.loss, self.quantile, self.epsilon)
+        samples = check_numbers(self, X, y, sample_weight, make_loss(*options).is_log)
+        self._plan(len(samples.X))
+        return samples, make_loss(*options, samples.spread())
+
+    def _draw_seed(self) -> None:
+        """Draw one seed for all targets and folds: the same result on one thread and on two."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31))
+
+    def _fit_all(self, samples: Samples, C: float, loss: NumberLoss) -> None:
+        """Fit every target for one C and keep the result."""
+        samples = samples.select(np.flatnonzero(samples.weight > 0))
+        self._scaling, rows = TargetScaling.of(samples, loss.is_log), self._prepare(samples.X)
+        work = [
+            partial(self._fit_one, rows, *self._scaling.convert(samples, k), C, loss)
+            for k in range(samples.Y.shape[1])
+        ]
+        fits = run_in_threads(self.n_jobs, work)
+        self._warn_unless_converged(fits)
+        self._functions = [fit.function for fit in fits]
+        self.intercept_ = self._shape_numbers(
+            self._scaling.offset + self._scaling.scale * np.array([fit.intercept for fit in fits])
+        )
+        self.objective_ = self._shape_numbers(np.array([fit.objective for fit in fits]))
+        self.residual_ = self._shape_numbers(np.array([fit.residual for fit in fits]))
+        self.n_iter_ = int(max(fit.n_iter for fit in fits))
+
+    def _fit_one(self, rows: Any, y: Array, weight: Array, C: float, loss: NumberLoss) -> TwoClassSVM:
+        (fit,) = self._path(rows, y, weight, [C], loss)
+        return fit
+
+    def _values(self, X: Array) -> Array:
+        return np.column_stack([function(X) for function in self._functions])
+
+    def _shape_numbers(self, numbers: Array) -> Any:
+        return float(numbers[0]) if self._one_target else numbers
+
+    def _warn_unless_converged(self, fits: Sequence[TwoClassSVM]) -> None:
+        worst = max(fits, key=lambda fit: fit.residual)
+        if worst.residual > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {worst.n_iter} iterations with a residual of "
+                f"{worst.residual:.1e} (tol={self.tol:g}). Scale the features, or increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+class FixedCRegressor(PathRegressor):
+    """A `PathRegressor` with a given C."""
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets: numbers, one of each sample or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies C for each sample. Samples of weight zero are left out.
+        """
+        check_positive(self.C, "C")
+        samples, loss = self._check_training(X, y, sample_weight)
+        self._fit_all(samples, float(self.C), loss)
+        return self
+
+
+class FoldResult(NamedTuple):
+    """What a fold has shown, for each C."""
+
+    scores: list[float]
+    predicted: list[Array]  # of its test rows
+    worst: list[TwoClassSVM]  # the least converged fit
+
+
+class SelectedCRegressor(PathRegressor):
+    """A `PathRegressor` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Choose C by cross-validation, then fit the regressor to all samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets: numbers, one of each sample or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies C for each sample. The scores are weighted alike, unless `scoring` is a callable.
+            Samples of weight zero are left out.
+        groups : array-like of shape (n_samples,), default=None
+            What a splitter such as `sklearn.model_selection.GroupKFold` keeps together.
+        """
+        self.Cs_ = make_grid(self.Cs, *EXPONENTS)
+        samples, loss = self._check_training(X, y, sample_weight)
+        folds = self._split(samples, groups)
+        results: list[FoldResult] = run_in_threads(
+            self.n_jobs, [partial(self._score_fold, samples, train, test, loss) for train, test in folds]
+        )
+        self.scores_ = np.array([result.scores for result in results])
+        self._warn_unless_converged([fit for result in results for fit in result.worst])
+        best = int(np.argmax(self.scores_.mean(axis=0)))  # the smallest of equals
+        self.C_ = float(self.Cs_[best])
+        test = np.concatenate([test for _, test in folds])
+        predicted = np.concatenate([result.predicted[best] for result in results])
+        self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
+        self._fit_all(samples, self.C_, loss)
+        return self
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return intervals that hold the targets of about this share of new samples.
+
+        Their ends are the prediction plus quantiles of the errors that predictions of the folds had for
+        samples not in them, as in conformal prediction; of ``loss="poisson"``, of the errors divided by the
+        root of the prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        coverage : float, default=0.9
+            The share of new targets that shall be inside; as many shall be below as above.
+
+        Returns
+        -------
+        low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
+            The ends.
+        """
+        check_is_fitted(self)
+        check_coverage(coverage)
+        predicted = self._predict_checked(check_rows(self, X, reset=False))
+        low, high = self.unseen_.interval(predicted, coverage)
+        return self._shape(low), self._shape(high)
+
+    def _split(self, samples: Samples, groups: ArrayLike | None) -> list[tuple[Index, Index]]:
+        """Return the rows of each fold that count; of a number of folds, rows in random order."""
+        cv, rows = self.cv, np.arange(len(samples.X))
+        if isinstance(cv, Integral) and not isinstance(cv, bool):
+            cv = KFold(int(cv), shuffle=True, random_state=self._seed)
+        check_consistent_length(samples.X, groups)
+        folds = []
+        for k, fold in enumerate(check_cv(cv).split(samples.X, samples.Y, groups)):
+            train, test = (part[samples.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
+            if len(train) == 0 or len(test) == 0:
+                raise ValueError(f"Fold {k} holds no training or no test sample of positive weight.")
+            folds.append((train, test))
+        return folds
+
+    def _score_fold(self, samples: Samples, train: Index, test: Index, loss: NumberLoss) -> FoldResult:
+        known, held_out = samples.select(train), samples.select(test)
+        scaling, rows, result = TargetScaling.of(known, loss.is_log), self._prepare(known.X), FoldResult([], [], [])
+        paths = (
+            self._path(rows, *scaling.convert(known, k), list(self.Cs_), loss) for k in range(known.Y.shape[1])
+        )
+        for fits in zip(*paths, strict=True):
+            candidate = copy(self)
+            candidate._functions, candidate._scaling = [fit.function for fit in fits], scaling
+            result.predicted.append(candidate._predict_checked(held_out.X))
+            result.scores.append(self._score(candidate, held_out, result.predicted[-1], loss))
+            result.worst.append(max(fits, key=lambda fit: fit.residual))
+        return result
+
+    def _score(self, candidate: Any, test: Samples, predicted: Array, loss: NumberLoss) -> float:
+        """Return the score of a candidate on the test rows."""
+        if self.scoring is None:
+            return -float(loss.error(test.Y, predicted, sample_weight=test.weight))
+        options = {} if callable(self.scoring) else {"sample_weight": test.weight}
+        scorer = check_scoring(candidate, scoring=self.scoring)
+        return float(scorer(candidate, test.X, self._shape(test.Y), **options))
