@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.preprocessing import OneHotEncoder
 
 import mercer
@@ -33,11 +33,12 @@ def test_what_an_encoder_leaves_sparse_works_as_if_it_were_dense(estimator):
     X = OneHotEncoder().fit_transform(KINDS)
     assert sparse.issparse(X)
     use = "decision_function" if is_classifier(estimator) else "transform"
+    use, y = ("predict", np.arange(len(Y))) if is_regressor(estimator) else (use, Y)
     estimator = clone(estimator)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=0)
-    found = getattr(clone(estimator).fit(X, Y), use)(X)
-    assert_array_equal(found, getattr(clone(estimator).fit(X.toarray(), Y), use)(X.toarray()))
+    found = getattr(clone(estimator).fit(X, y), use)(X)
+    assert_array_equal(found, getattr(clone(estimator).fit(X.toarray(), y), use)(X.toarray()))
 
 
 def test_a_sparse_matrix_too_large_to_be_dense_is_refused_before_it_is_made():

@@ -35,8 +35,8 @@ class Samples(NamedTuple):
 class TargetScaling(NamedTuple):
     """Targets are offset + scale × f, so that C does not depend on their units; of counts, log-means are.
 
-    Poisson's loss of counts y, C (exp f − y f), is that of y / ȳ for f less log ȳ, with C ȳ in place of C: the
-    same problem, and numbers of order one.
+    Poisson's loss of counts y, C (exp f − y f), is that of y / ȳ for f less log ȳ, with C ȳ in place of C:
+    the same problem, and numbers of order one.
     """
 
     offset: Array  # of each target
@@ -78,8 +78,6 @@ def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | Non
     estimator._one_target = Y.ndim == 1
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     samples = Samples(X, Y.reshape(len(Y), -1), weight)
-    if not np.any(weight > 0):
-        raise ValueError("All weights are zero: there is no sample to fit.")
     if is_log and not np.all(weight @ samples.Y > 0):
         raise ValueError("loss='poisson' needs a target that is not zero everywhere.")
     return samples
@@ -98,7 +96,9 @@ def check_target(y: Any, is_log: bool) -> Array:
     Y: Array = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y")
     with np.errstate(over="ignore"):
         if Y.ndim > 2:
-            raise ValueError(f"The target has {Y.ndim} dimensions, but needs one, or two for several targets.")
+            raise ValueError(
+                f"The target has {Y.ndim} dimensions, but needs one, or two for several targets."
+            )
         if Y.size and not np.isfinite(np.ptp(Y) ** 2 * len(Y)):
             raise ValueError("The target is too large to compute with: divide it by its standard deviation.")
     if is_log and np.any(Y < 0):
@@ -111,7 +111,7 @@ def _convert_objects(values: NDArray[Any]) -> Array:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):
-        wrong = next(value for value in values.ravel() if not _is_number(value))
+        wrong = next(value for value in values.astype(object).ravel() if not _is_number(value))
         raise ValueError(
             f"The target holds {wrong!r}, a regressor needs numbers: for classes use a classifier such as "
             "StumpSVC, dates convert to days since the first."
@@ -129,7 +129,7 @@ def _is_number(value: Any) -> bool:
 def _warn_of_two_values(Y: Array) -> None:
     if Y.ndim == 1 and len(Y) > 2:
         low, high = Y.min(), Y.max()
-        if low < high and np.all((Y == low) | (Y == high)):
+        if low < high and np.all((low == Y) | (high == Y)):
             warnings.warn(
                 f"The target has two values, {low:g} and {high:g}: if these are classes, use a classifier "
                 "such as StumpSVC.",

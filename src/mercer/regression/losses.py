@@ -5,10 +5,10 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 from sklearn.metrics import (
     mean_absolute_error,
     mean_pinball_loss,
-    mean_poisson_deviance,
     mean_squared_error,
 )
 
@@ -36,7 +36,7 @@ def make_loss(name: Any, quantile: Any, epsilon: Any, spread: Any = 1.0) -> Numb
     if name == "absolute_error":
         return NumberLoss(name, CorneredLoss(), mean_absolute_error)
     if name == "poisson":
-        return NumberLoss(name, Poisson(), mean_poisson_deviance, is_log=True)
+        return NumberLoss(name, Poisson(), _deviance, is_log=True)
     if name == "quantile":
         level = _check_level(quantile)
         pinball = CorneredLoss(up=level, down=1.0 - level)
@@ -57,6 +57,13 @@ def _check_epsilon(epsilon: Any) -> float:
     if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not 0.0 <= float(epsilon) < np.inf:
         raise ValueError(f"epsilon must be a number of at least 0, got {epsilon!r}.")
     return float(epsilon)
+
+
+def _deviance(y: Array, prediction: Array, sample_weight: Array | None = None) -> float:
+    """Return the mean deviance of counts, as scikit-learn does, but of several targets too."""
+    prediction = np.maximum(prediction, np.finfo(np.float64).tiny)
+    deviance = 2.0 * (xlogy(y, y / prediction) - y + prediction)
+    return float(np.average(deviance, weights=sample_weight, axis=0).mean())
 
 
 def _beyond(y: Array, prediction: Array, epsilon: Any, sample_weight: Array | None = None) -> float:

@@ -1,4 +1,4 @@
-"""What the regressors share whose targets are fitted one by one, for ascending C: a given C, or a chosen one."""
+"""What regressors share whose targets are fitted one by one, for a given C or one that is chosen."""
 
 import warnings
 from abc import abstractmethod
@@ -206,9 +206,14 @@ class SelectedCRegressor(PathRegressor):
 
     def _score_fold(self, samples: Samples, train: Index, test: Index, loss: NumberLoss) -> FoldResult:
         known, held_out = samples.select(train), samples.select(test)
-        scaling, rows, result = TargetScaling.of(known, loss.is_log), self._prepare(known.X), FoldResult([], [], [])
+        scaling, rows, result = (
+            TargetScaling.of(known, loss.is_log),
+            self._prepare(known.X),
+            FoldResult([], [], []),
+        )
         paths = (
-            self._path(rows, *scaling.convert(known, k), list(self.Cs_), loss) for k in range(known.Y.shape[1])
+            self._path(rows, *scaling.convert(known, k), list(self.Cs_), loss)
+            for k in range(known.Y.shape[1])
         )
         for fits in zip(*paths, strict=True):
             candidate = copy(self)

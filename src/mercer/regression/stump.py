@@ -1,4 +1,4 @@
-"""Regression by all decision stumps: an additive model, exact or in bins, without a Gram matrix [LL05, IV]."""
+"""Regression by all decision stumps: an additive model, without a Gram matrix [LL05, IV]."""
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral

@@ -11,6 +11,8 @@ from mercer.solvers.stump_svm import (
     HINGE,
     CorneredLoss,
     ExactRows,
+    GramMatrix,
+    GramRows,
     LogLoss,
     Poisson,
     SquaredError,
@@ -60,15 +62,17 @@ def reference(X, y, C, loss):
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("engine", [ExactRows, TableRows])
+@pytest.mark.parametrize("engine", [ExactRows, TableRows, GramRows])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_minimum_is_that_of_a_generic_solver(name, engine, C, rng):
     loss, written = LOSSES[name]
     X, y, weight = make_problem(name, rng)
-    rows = engine.of(code_columns(X), y, weight).with_penalty(loss, C)
+    columns = code_columns(X)
+    rows = engine.of(GramMatrix.of_stumps(columns) if engine is GramRows else columns, y, weight)
+    rows = rows.with_penalty(loss, C)
     solution = solve(rows, loss, tol=1e-6)
     expected = reference(X, y, C * weight, written)
-    value = solution.function.value if engine is ExactRows else rows.parts[0].gather(solution.function.g)
+    value = rows.parts[0].gather(solution.function.g) if engine is TableRows else solution.function.value
     primal = 0.5 * rows.inner(solution.function, solution.function)
     primal += float(written(y, value + solution.bias, C * weight).value)
     assert_allclose(primal, expected, rtol=1e-6)

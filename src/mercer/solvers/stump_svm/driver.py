@@ -107,13 +107,14 @@ def solve_path(rows: Any, Cs: Sequence[float], loss: Any = HINGE, **options: Any
     """Solve with penalties C × weight_i for each C in ascending order, each from the solution before it.
 
     While most rows are at their bounds, the solution grows in proportion to C; once few are, it stays. Hence
-    the start: the last solution, stretched as far as that lowers the objective and the new bounds allow.
+    the start: the last solution, stretched as far as that lowers the objective and the new bounds allow. A
+    smooth loss has no bounds, and of Poisson's a stretched solution is far off.
     """
     solution, previous, start = None, 0.0, start_from_sample(rows, loss, Cs[0])
     for C in Cs:
         centers = None
         if solution is not None:
-            stretch = min(max(_best_stretch(rows, solution), 1.0), C / previous)
+            stretch = 1.0 if loss.smooth else min(max(_best_stretch(rows, solution), 1.0), C / previous)
             start = Point(rows.zero(), solution.bias).moved(Point(solution.function, 0.0), stretch)
             centers = [stretch * coef for coef in solution.coefs]
         rows = rows.with_penalty(loss, C, centers)

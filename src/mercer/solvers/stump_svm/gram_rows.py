@@ -1,12 +1,12 @@
-r"""Rows of which the Gram matrix is there: the same solver for any kernel, and for few rows of the stump kernel.
+r"""Rows with their Gram matrix: the same solver for any kernel, and for few rows of the stump kernel.
 
-A function is f = K a with one coefficient for each row. A Newton step solves its system by Cholesky, where the
+A function is f = K a with one coefficient for each row. A Newton step solves its system by Cholesky, where
 engines without a Gram matrix need conjugate gradients. K need be positive semi-definite among coefficients of
 sum zero alone, as minus a distance is: it is centred, K_ij − m_i − m_j, which the intercept makes up for.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -27,7 +27,7 @@ class GramMatrix(NamedTuple):
 
     @classmethod
     def of_stumps(cls, columns: CodedColumns) -> "GramMatrix":
-        """Return the stump kernel as the other engines have it, 2 Σ_d min(x_id, x_jd) with the least x zero."""
+        """Return the stump kernel as other engines have it, 2 Σ_d min(x_id, x_jd) with the least x zero."""
         X = np.take_along_axis(columns.value, columns.code.astype(np.intp), axis=1).T - columns.value[:, 0]
         total, K = X.sum(axis=1), cdist(X, X, "cityblock")
         return cls(np.subtract(total[:, None] + total, K, out=K))
@@ -49,13 +49,13 @@ class GramRows(ExactRows):
     def of(cls, columns: Any, y: Array, weight: Array) -> Self:
         """Prepare the rows of a `GramMatrix`."""
         diagonal = max(float(np.trace(columns.K) / len(y) - columns.K.mean()), 0.0)
-        return cls(columns, y, weight, diagonal, coarsening=None)
+        return cls(columns, y, weight, diagonal, coarsening=cast(Any, None))
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays."""
         J, step, bias = seen.near, seen.away.coef.copy(), 0.0
         if len(J) > 0:
-            K: Array = self.columns.K
+            K: Array = cast(Any, self.columns).K
             A = K.copy() if len(J) == len(K) else K[np.ix_(J, J)]
             A.flat[:: len(J) + 1] += 1.0 / seen.curvature + ROUNDING * self.diagonal
             right = np.column_stack([seen.away.value[J], np.ones(len(J))])
