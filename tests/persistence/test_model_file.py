@@ -11,7 +11,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA, KernelPCA
@@ -95,7 +95,10 @@ def around_mercer():
 
 
 def fitted():
-    every = [clone(estimator).fit(rows_for(estimator), y) for estimator in ESTIMATORS]
+    every = [
+        clone(estimator).fit(rows_for(estimator), X[:, 1] if is_regressor(estimator) else y)
+        for estimator in ESTIMATORS
+    ]
     return every + [estimator.fit(X, (y == 1).astype(int)) for estimator in around_mercer()]
 
 

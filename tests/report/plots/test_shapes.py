@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScaler, StandardScaler
 
-from mercer import StumpSVC, StumpSVCCV
+from mercer import StumpRegressor, StumpSVC, StumpSVCCV
 from mercer.datasets import twonorm
 from mercer.report import plot_shapes
 from mercer.report.plots.additive_model import AdditiveModel
@@ -243,3 +243,18 @@ def test_without_matplotlib_it_says_what_to_install(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'mercer\[app\]'"):
         plot_shapes(StumpSVC().fit(*rows))
+
+
+def test_of_a_regressor_the_curves_sum_to_the_prediction_of_one_target_or_several(rng):
+    X = rng.normal(size=(80, 3))
+    Y = np.column_stack([X[:, 0] + np.abs(X[:, 1]), 50.0 * X[:, 2]])
+    model = StumpRegressor().fit(X, Y)
+    for k in range(2):
+        axes = plot_shapes(model, problem=k)
+        f = sum_of_curves(axes, X, numbers(axes)) + model.intercept_[k]
+        np.testing.assert_allclose(f, model.predict(X)[:, k], rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="one of the model's 2 targets"):
+        plot_shapes(model)
+    axes = plot_shapes(make_pipeline(StandardScaler(), StumpRegressor()).fit(X, Y[:, 0]))
+    assert axes[0].figure.get_supylabel() == "contribution to the prediction"
+    assert "raises the prediction" in [text.get_text() for text in axes[0].figure.legends[0].get_texts()]

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.regression import StumpRegressor, StumpRegressorCV
 from mercer.scaling import ClippedScaler
 from mercer.svm import StumpSVC, StumpSVCCV
 from mercer.svm.additive import ShapeFunction
@@ -23,7 +25,14 @@ class AdditiveModel(NamedTuple):
 
     shapes: list[ShapeFunction]
     names: list[str]
-    classes: tuple[str, str]  # that negative and positive values speak for
+    classes: tuple[str, str] | None  # that negative and positive values speak for; none of a regressor
+
+    def sides(self) -> tuple[str, str]:
+        """Return what negative and positive values mean."""
+        if self.classes is None:
+            return "lowers the prediction", "raises the prediction"
+        first, second = (f"evidence for {name}" for name in self.classes)
+        return first, second
 
     def importance(self, rows: Array | None) -> Array:
         """Return how far each g_d moves f: its standard deviation over the samples, or else its height."""
@@ -50,16 +59,33 @@ class AdditiveModel(NamedTuple):
 
 
 def read_model(model: Any, problem: int | None, names: Sequence[str] | None) -> AdditiveModel:
-    """Take a fitted stump SVM, or a pipeline that ends in one, apart."""
+    """Take a fitted additive model, or a pipeline that ends in one, apart."""
     steps: list[Any] = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *scalers, svm = steps
-    if not isinstance(svm, StumpSVC | StumpSVCCV):
-        raise TypeError(f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC or StumpSVCCV.")
+    if not isinstance(svm, StumpSVC | StumpSVCCV | StumpRegressor | StumpRegressorCV):
+        raise TypeError(
+            f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC, StumpRegressor, or one of "
+            "these with CV."
+        )
     check_is_fitted(svm)
+    shapes, classes = _read_regressor(svm, problem) if is_regressor(svm) else _read_classifier(svm, problem)
+    names = check_feature_names(model, len(shapes), names)
+    return AdditiveModel(_unscale(shapes, scalers), names, classes)
+
+
+def _read_regressor(model: Any, target: int | None) -> tuple[list[ShapeFunction], None]:
+    several = isinstance(model.shape_functions_[0], list)
+    n_targets = len(model.shape_functions_) if several else 1
+    target = 0 if target is None and n_targets == 1 else target
+    if target is None or not 0 <= target < n_targets:
+        raise ValueError(f"Choose one of the model's {n_targets} targets: problem=0 to {n_targets - 1}.")
+    return (model.shape_functions_[target] if several else model.shape_functions_), None
+
+
+def _read_classifier(svm: Any, problem: int | None) -> tuple[list[ShapeFunction], tuple[str, str]]:
     k = _check_problem(svm, problem)
     shapes = svm.shape_functions_ if len(svm.classes_) == 2 else svm.shape_functions_[k]
-    names = check_feature_names(model, len(shapes), names)
-    return AdditiveModel(_unscale(shapes, scalers), names, _problems(svm)[k])
+    return shapes, _problems(svm)[k]
 
 
 def _problems(svm: Any) -> list[tuple[str, str]]:

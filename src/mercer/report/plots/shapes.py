@@ -1,4 +1,4 @@
-"""The shape functions of a stump SVM as small multiples: the whole model, one panel per feature."""
+"""The shape functions of an additive model as small multiples: all of it, one panel per feature."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -30,17 +30,17 @@ def plot_shapes(
     problem: int | None = None,
     axes: Any = None,
 ) -> NDArray[Any]:
-    r"""Draw the shape functions of a fitted stump SVM, the most important features first.
+    r"""Draw the shape functions of a fitted stump SVM or regressor, the most important features first.
 
-    The SVM is exactly :math:`f(x) = \sum_d g_d(x_d) + b`: where :math:`g_d` is above zero, feature d is
-    evidence for the second class, below zero for the first. All panels share the y axis: heights can be
-    compared.
+    The model is exactly :math:`f(x) = \sum_d g_d(x_d) + b`: where :math:`g_d` is above zero, feature d is
+    evidence for the second class, below zero for the first; of a regressor, it raises or lowers the
+    prediction. All panels share the y axis: heights can be compared.
 
     Parameters
     ----------
-    model : StumpSVC or StumpSVCCV, or a pipeline that ends in one
-        A fitted classifier. Of a pipeline of linear scalers (`ClippedScaler`, `MinMaxScaler`,
-        `StandardScaler`, `MaxAbsScaler`, `RobustScaler`) and the classifier, the x axes
+    model : StumpSVC, StumpSVCCV, StumpRegressor or StumpRegressorCV, or a pipeline that ends in one
+        A fitted model. Of a pipeline of linear scalers (`ClippedScaler`, `MinMaxScaler`,
+        `StandardScaler`, `MaxAbsScaler`, `RobustScaler`) and the model, the x axes
         show the values before scaling.
     features : int or sequence of int or str, default=None
         How many of the most important, or which (by number or name) and in which order. None: as many as
@@ -52,7 +52,8 @@ def plot_shapes(
         before scaling). With them, the importance of a feature is the standard deviation of :math:`g_d` over
         these samples; without, the height from the lowest to the highest point of :math:`g_d`.
     problem : int, default=None
-        Which two-class problem, of a model of more than two classes; see `StumpSVC.shape_functions_`.
+        Which two-class problem, of a model of more than two classes, see `StumpSVC.shape_functions_`; or
+        which target of several.
     axes : matplotlib Axes or array of Axes, default=None
         Where to draw, one per feature. None makes a new figure with pyplot.
 
@@ -109,12 +110,13 @@ def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3
         unused.remove()
     for ax in grid[:, 1:].ravel():
         ax.tick_params(left=False)
-    sides = zip(plan.additive.classes, SIDES, strict=True)
-    keys = [(f"evidence for {plain_text(name)}", colour, WASH) for name, colour in sides]
+    sides = zip(plan.additive.sides(), SIDES, strict=True)
+    keys = [(plain_text(text), colour, WASH) for text, colour in sides]
     keys += [("distribution of the samples", DATA, 1.0)] if with_data else []
     patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
     figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
-    figure.supylabel("contribution to the decision", fontsize="medium")
+    what = "prediction" if plan.additive.classes is None else "decision"
+    figure.supylabel(f"contribution to the {what}", fontsize="medium")
     return _draw(panels[:n_panels], plan)
 
 

@@ -58,7 +58,7 @@ def _draw_shapes(subject: Subject, problem: int | None) -> Picture:
     plan = prepare_shapes(data.model, n_panels, subject.feature_names, data.X, problem)
     n_columns = min(SHAPE_COLUMNS, n_panels)
     size = (SHAPE_WIDTH, PANEL_SIZE[1] * -(-n_panels // n_columns) + 0.7)
-    first, second = plan.additive.classes
+    first, second = plan.additive.classes or ("lower", "higher")
     return draw_picture(
         lambda figure: draw_panels(figure, plan, n_columns, legend_columns=1),
         size,
