@@ -36,8 +36,9 @@ class Settings(NamedTuple):
     """σ is this many times larger for a start that is near the solution, which a soft centre would leave."""
     growth: float = 3.0
     few_steps: int = 3
+    slow_growth: float = 1.3
     """σ grows by this factor after a centre that took at most this number of Newton steps: later centres are
-    nearer to the solution, and can be stiffer."""
+    nearer to the solution, and can be stiffer. After the others it grows too, or some fits would creep."""
     center_tol: float = 2.0
     """A centre moves when what its problem lacks is at most this multiple of what its rounding costs."""
     gap_tol: float = 0.1
@@ -226,8 +227,9 @@ class Search:
         """Put the centre where the rows are; without centres, round less."""
         if self.rows.keeps_centers:
             self.rows = self.rows.recenter(self.point, self.loss, self.term)
-        if self.n_steps <= SETTINGS.few_steps or not self.rows.keeps_centers:
-            self.term = self.term._replace(stiffness=self.term.stiffness * SETTINGS.growth)
+        quick = self.n_steps <= SETTINGS.few_steps or not self.rows.keeps_centers
+        growth = SETTINGS.growth if quick else SETTINGS.slow_growth
+        self.term = self.term._replace(stiffness=self.term.stiffness * growth)
         self.n_steps = 0
         self._look_around()
 
