@@ -154,7 +154,10 @@ def test_commands_and_options_on_the_pages_exist():
 def test_options_that_pages_speak_of_exist():
     commands = typer.main.get_command(cli.make_app()).commands
     known = {
-        option for command in commands.values() for parameter in command.params for option in parameter.opts
+        option
+        for command in commands.values()
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
     }
     spoken = set(re.findall(r"`(--[\w-]+)", read("command_line.md")))
     assert len(spoken) >= 10
