@@ -292,12 +292,13 @@ class Schedule:
             entries, n_rows, n_folds = found
             settings = [race.entries[entry].setting for entry in entries]
             parts = [task.some_of(train, n_rows) for train in whole[:n_folds]]
-            outcomes = [
-                task.evaluate(race.candidates[i], settings, train, test)
-                for train, (_, test) in zip(parts, folds, strict=False)
-            ]
-            self.clock.excused += sum(outcome.compiling for outcome in outcomes)
-            if not any(outcome.failures for outcome in outcomes):
+            outcomes: list[Outcome] = []
+            for train, (_, test) in zip(parts, folds, strict=False):
+                outcomes.append(task.evaluate(race.candidates[i], settings, train, test))
+                self.clock.excused += outcomes[-1].compiling
+                if self.is_over:  # it took longer than foretold
+                    break
+            if len(outcomes) == len(parts) and not any(outcome.failures for outcome in outcomes):
                 tests = [test for _, test in folds[:n_folds]]
                 race.replace(i, entries, tests, outcomes, task.size(parts[0]))
             if self.report():
