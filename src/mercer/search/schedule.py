@@ -27,6 +27,7 @@ TRYING = 0.35  # of the budget at most to time candidates
 AGAIN = 0.15  # of the budget: who takes less is timed once more
 LOADING = 0.05  # seconds: what took longer the first time may have been code that was loaded
 SCALES = 1.3  # who takes no more than n to this power competes with all samples
+SAVED = 0.4  # of the budget, to compare those with all samples, if the comparison has only some
 MORE = 1.5  # times as many samples are worth another comparison
 
 
@@ -71,6 +72,7 @@ class Schedule:
     expected: dict[int, float] = field(default_factory=dict)  # seconds of a candidate on a fold
     forecasts: dict[int, Forecast] = field(default_factory=dict)  # of a fold of all samples
     guessed: set[int] = field(default_factory=set)  # whose forecast is from very few samples
+    saved: float = 0.0  # seconds that are kept for another comparison, with more samples
     n_fold: int = 0  # samples that a fit sees in a fold of all
     sent: Any = None  # the task, or where the workers of a cluster have it
 
@@ -96,8 +98,12 @@ class Schedule:
         """Return the seconds to keep for the ranking, and for a fit of the best so far to all samples."""
         budget = self.clock.budget or 0.0
         if not budget or not len(self.race.finalists()):
-            return RESERVE * budget
-        return RESERVE * budget + min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
+            return RESERVE * budget + self.saved
+        return (
+            RESERVE * budget
+            + self.saved
+            + min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
+        )
 
     def seconds_of(self, entry: int, n_rows: int) -> float:
         """Return what a fit of a setting to so many samples is expected to take."""
@@ -110,9 +116,19 @@ class Schedule:
     def _run(self, task: Task, folds: Folds, whole: Sequence[Any] | None) -> str | None:
         race = self.race
         if self.clock.budget is not None:
+            self.saved = 0.0 if whole is None else SAVED * self.clock.budget
             task, folds = self._fit_into_budget(task, folds)
         race.begin(folds, task.size(folds[0][0]))
         self.sent = scatter(task)
+        stopped = self._compare(task, folds)
+        if whole is None or stopped == "callback":
+            return stopped
+        self.saved = 0.0
+        return self._use_more(task, folds, whole) or stopped
+
+    def _compare(self, task: Task, folds: Folds) -> str | None:
+        """Score all candidates, the first ones side by side; return what stopped it, if anything."""
+        race = self.race
         # those that failed on few samples come last: the first one is to give a model whatever happens
         order = sorted(race.running(), key=lambda i: (i not in self.expected, self._rank(i)))
         first, late = self._split_by_time(order, len(folds))
@@ -125,7 +141,7 @@ class Schedule:
                 if stopped:
                     return stopped
                 race.drop_hopeless()
-        return None if whole is None else self._use_more(task, folds, whole)
+        return None
 
     def _has_time_for(self, i: int, n_folds: int) -> bool:
         """Return whether a candidate can be scored on so many folds: half of them, or nobody wins.
@@ -144,7 +160,9 @@ class Schedule:
         """Return as many of the samples as there is time for, with an idea of what each candidate takes."""
         race, self.n_fold = self.race, task.size(folds[0][0])
         self.forecasts = self.pilot(task, folds[0])
-        share = affordable_share(self.forecasts, self.clock.left(), len(folds) / _speed(self.n_jobs))
+        share = affordable_share(
+            self.forecasts, self.clock.left() - self.saved, len(folds) / _speed(self.n_jobs)
+        )
         task, folds, race.share = task.thin(folds, share)
         self.expected = {i: one.seconds(race.share) for i, one in self.forecasts.items()}
         return task, folds
