@@ -289,6 +289,8 @@ def test_every_method_and_task_has_an_example():
         "PerceptronSVC": "PerceptronSVCCV",
         "TreeSVC": "TreeSVCCV",
         "StumpRegressor": "StumpRegressorCV",
+        "PerceptronRegressor": "PerceptronRegressorCV",
+        "TreeRegressor": "TreeRegressorCV",
     }
     missing = {name for name in mercer.__all__ if variants.get(name, name) not in imported} - files
     assert not missing

@@ -3,15 +3,18 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import ClippedScaler, TableEncoder, TreeSVC
+from mercer import ClippedScaler, KernelRegressor, TableEncoder, TreeRegressor, TreeSVC
 from registry import ESTIMATORS
 
 
 def expected_failures(estimator):
-    """Landmarks are drawn from the rows: repeated rows give other draws than rows of larger weights."""
-    if isinstance(estimator, TreeSVC) and estimator.method == "nystroem":
+    """Repeated rows are not rows of larger weights where rows are drawn, or left out."""
+    if isinstance(estimator, TreeSVC | TreeRegressor) and estimator.method == "nystroem":
         checks = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
         return dict.fromkeys(checks, "landmarks are drawn from the rows")
+    if isinstance(estimator, KernelRegressor) and estimator.loss == "squared_error":
+        checks = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+        return dict.fromkeys(checks, "left out is one of repeated rows, and others are like it")
     return {}
 
 

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     )
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
-    from mercer.regression import StumpRegressor, StumpRegressorCV
+    from mercer.regression import (
+        KernelRegressor,
+        PerceptronRegressor,
+        PerceptronRegressorCV,
+        StumpRegressor,
+        StumpRegressorCV,
+        TreeRegressor,
+        TreeRegressorCV,
+    )
     from mercer.scaling import ClippedScaler
     from mercer.search import KernelSearchCV
     from mercer.svm import (
@@ -37,9 +45,12 @@ __all__ = [
     "ClippedScaler",
     "IdealizedKernel",
     "KernelBoost",
+    "KernelRegressor",
     "KernelSVC",
     "KernelSearchCV",
     "Pairs",
+    "PerceptronRegressor",
+    "PerceptronRegressorCV",
     "PerceptronSVC",
     "PerceptronSVCCV",
     "RelevanceKernel",
@@ -49,6 +60,8 @@ __all__ = [
     "StumpSVCCV",
     "Superkernel",
     "TableEncoder",
+    "TreeRegressor",
+    "TreeRegressorCV",
     "TreeSVC",
     "TreeSVCCV",
     "load",
@@ -63,9 +76,12 @@ _HOMES = {
     "ClippedScaler": "scaling",
     "IdealizedKernel": "learners",
     "KernelBoost": "learners",
+    "KernelRegressor": "regression",
     "KernelSVC": "svm",
     "KernelSearchCV": "search",
     "Pairs": "pairs",
+    "PerceptronRegressor": "regression",
+    "PerceptronRegressorCV": "regression",
     "PerceptronSVC": "svm",
     "PerceptronSVCCV": "svm",
     "RelevanceKernel": "learners",
@@ -75,12 +91,24 @@ _HOMES = {
     "StumpSVCCV": "svm",
     "Superkernel": "learners",
     "TableEncoder": "tables",
+    "TreeRegressor": "regression",
+    "TreeRegressorCV": "regression",
     "TreeSVC": "svm",
     "TreeSVCCV": "svm",
     "load": "persistence",
     "save": "persistence",
 }
-_ROOMS = {*_HOMES.values(), "baselines", "datasets", "kernels", "losses", "quality", "report", "superkernels"}
+_ROOMS = {
+    *_HOMES.values(),
+    "baselines",
+    "datasets",
+    "kernels",
+    "losses",
+    "quality",
+    "regression",
+    "report",
+    "superkernels",
+}
 
 
 def __getattr__(name: str) -> Any:

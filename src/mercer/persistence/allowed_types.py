@@ -19,14 +19,16 @@ Name = tuple[str, str]  # module and name
 
 # Classes by the module that exports them
 PUBLIC = {
-    "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelSVC "
-    "KernelSearchCV Pairs PerceptronSVC PerceptronSVCCV RelevanceKernel StumpRegressor "
-    "StumpRegressorCV StumpSVC StumpSVCCV Superkernel TableEncoder TreeSVC TreeSVCCV",
+    "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelRegressor "
+    "KernelSVC KernelSearchCV Pairs PerceptronRegressor PerceptronRegressorCV PerceptronSVC "
+    "PerceptronSVCCV RelevanceKernel StumpRegressor StumpRegressorCV StumpSVC StumpSVCCV "
+    "Superkernel TableEncoder TreeRegressor TreeRegressorCV TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
+    "mercer.regression": "UnseenErrors",
     "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric SearchResult",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.compose": "ColumnTransformer",
@@ -62,7 +64,6 @@ PARTS = {
     "mercer.parts.TargetScaling": "mercer.regression.base.TargetScaling",
     "mercer.parts.TextColumn": "mercer.tables.kinds.TextColumn",
     "mercer.parts.Units": "mercer.svm.additive.Units",
-    "mercer.parts.UnseenErrors": "mercer.regression.intervals.UnseenErrors",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }
 

@@ -42,6 +42,7 @@ SVM = (  # the functions that decide are classes of their own
     Field("dual_coef_", "p n"),
     Field("intercept_", "p"),
 )
+KINDS_OF_PATHS = ("Perceptron", "Stump", "Tree")
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 # Of estimators these attributes are there once they are fitted; the others have theirs always
@@ -110,9 +111,16 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     "mercer.TreeSVC": SVM,
     "mercer.TreeSVCCV": SVM,
     "mercer.parts.TargetScaling": (Field("offset", "p"), Field("scale", "p", least=TINY)),
-    "mercer.parts.UnseenErrors": (Field("error", "n p", may_be_empty=False), Field("weight", "n", least=0)),
-    "mercer.StumpRegressor": (Field("_scaling.offset", "p"),),
-    "mercer.StumpRegressorCV": (Field("_scaling.offset", "p"), Field("unseen_.error", "n p")),
+    "mercer.regression.UnseenErrors": (
+        Field("error", "n p", may_be_empty=False),
+        Field("weight", "n", least=0),
+    ),
+    "mercer.KernelRegressor": (Field("_scaling.offset", "p"), Field("machine_.intercept", "p")),
+    **{f"mercer.{kind}Regressor": (Field("_scaling.offset", "p"),) for kind in KINDS_OF_PATHS},
+    **{
+        f"mercer.{kind}RegressorCV": (Field("_scaling.offset", "p"), Field("unseen_.error", "n p"))
+        for kind in KINDS_OF_PATHS
+    },
     "mercer.search.Blend": (
         Field("weights", "m", least=0),
         Field("slopes", "m", least=0),

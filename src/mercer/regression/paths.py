@@ -96,7 +96,7 @@ class PathRegressor(NumberRegressor):
                 f"{type(self).__name__} stopped after {worst.n_iter} iterations with a residual of "
                 f"{worst.residual:.1e} (tol={self.tol:g}). Scale the features, or increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -152,18 +152,33 @@ class SelectedCRegressor(PathRegressor):
         self.Cs_ = make_grid(self.Cs, *EXPONENTS)
         samples, loss = self._check_training(X, y, sample_weight)
         folds = self._split(samples, groups)
-        results: list[FoldResult] = run_in_threads(
-            self.n_jobs, [partial(self._score_fold, samples, train, test, loss) for train, test in folds]
-        )
+        results = self._run_folds(samples, folds, self.Cs_, loss)
         self.scores_ = np.array([result.scores for result in results])
-        self._warn_unless_converged([fit for result in results for fit in result.worst])
         best = int(np.argmax(self.scores_.mean(axis=0)))  # the smallest of equals
         self.C_ = float(self.Cs_[best])
-        test = np.concatenate([test for _, test in folds])
-        predicted = np.concatenate([result.predicted[best] for result in results])
-        self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
+        self._keep_errors(samples, folds, [result.predicted[best] for result in results], loss)
         self._fit_all(samples, self.C_, loss)
         return self
+
+    def _run_folds(
+        self, samples: Samples, folds: Sequence[tuple[Index, Index]], Cs: Array, loss: NumberLoss
+    ) -> list[FoldResult]:
+        work = [partial(self._score_fold, samples, train, test, list(Cs), loss) for train, test in folds]
+        results: list[FoldResult] = run_in_threads(self.n_jobs, work)
+        self._warn_unless_converged([fit for result in results for fit in result.worst])
+        return results
+
+    def _keep_errors(
+        self,
+        samples: Samples,
+        folds: Sequence[tuple[Index, Index]],
+        predicted: Sequence[Array],
+        loss: NumberLoss,
+    ) -> None:
+        test = np.concatenate([test for _, test in folds])
+        self.unseen_ = UnseenErrors.of(
+            samples.Y[test], np.concatenate(predicted), samples.weight[test], loss.is_log
+        )
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
@@ -204,17 +219,13 @@ class SelectedCRegressor(PathRegressor):
             folds.append((train, test))
         return folds
 
-    def _score_fold(self, samples: Samples, train: Index, test: Index, loss: NumberLoss) -> FoldResult:
+    def _score_fold(
+        self, samples: Samples, train: Index, test: Index, Cs: Sequence[float], loss: NumberLoss
+    ) -> FoldResult:
         known, held_out = samples.select(train), samples.select(test)
-        scaling, rows, result = (
-            TargetScaling.of(known, loss.is_log),
-            self._prepare(known.X),
-            FoldResult([], [], []),
-        )
-        paths = (
-            self._path(rows, *scaling.convert(known, k), list(self.Cs_), loss)
-            for k in range(known.Y.shape[1])
-        )
+        scaling, rows = TargetScaling.of(known, loss.is_log), self._prepare(known.X)
+        paths = (self._path(rows, *scaling.convert(known, k), Cs, loss) for k in range(known.Y.shape[1]))
+        result = FoldResult([], [], [])
         for fits in zip(*paths, strict=True):
             candidate = copy(self)
             candidate._functions, candidate._scaling = [fit.function for fit in fits], scaling

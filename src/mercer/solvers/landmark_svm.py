@@ -78,7 +78,7 @@ def solve_on_landmarks(
     max_iter : int
         The maximum number of iterations.
     """
-    whiten = _whiten(K_zz)
+    whiten = whiten_landmarks(K_zz)
     mean, power = _moments(blocks, whiten)
     n_problems, rank = Y.shape[1], whiten.shape[1]
     curvature = (C @ np.abs(Y)) / SETTINGS.rounding / 4  # a quarter of the rows lies in the corner, or so
@@ -125,7 +125,7 @@ def solve_on_landmarks(
     return LandmarkSVMs(whiten @ w, b - mean @ w, value, int(found.nit), left)
 
 
-def _whiten(K_zz: Array) -> Array:
+def whiten_landmarks(K_zz: Array) -> Array:
     """Return U Λ^{−1/2} of the eigenvalues that are more than rounding errors."""
     size, U = eigh(K_zz)
     kept = size > SETTINGS.rank_tol * size[-1]

@@ -27,14 +27,13 @@ from mercer.solvers.stump_svm import (
     solve_path,
     sort_by_counting,
 )
+from mercer.solvers.stump_svm.gram_rows import FEW_ROWS, MORE_DIGITS
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
 from mercer.svm.libsvm import solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 
 LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
-FEW_ROWS = 500  # up to these the other losses are faster with a Gram matrix, and more digits cost little:
-MORE_DIGITS = 1e-6  # the tolerance is this share of what is asked for
 LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots

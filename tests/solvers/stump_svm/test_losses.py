@@ -11,6 +11,8 @@ from mercer.solvers.stump_svm import (
     HINGE,
     CorneredLoss,
     ExactRows,
+    FeatureMatrix,
+    FeatureRows,
     GramMatrix,
     GramRows,
     LogLoss,
@@ -61,14 +63,22 @@ def reference(X, y, C, loss):
     return problem.solve(solver=cp.CLARABEL)
 
 
+def features_of(K):
+    """Return features whose inner products are K."""
+    size, U = np.linalg.eigh(K)
+    return (U * np.sqrt(np.maximum(size, 0.0)))[:, size > 1e-10 * size[-1]]
+
+
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("engine", [ExactRows, TableRows, GramRows])
+@pytest.mark.parametrize("engine", [ExactRows, TableRows, GramRows, FeatureRows])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_minimum_is_that_of_a_generic_solver(name, engine, C, rng):
     loss, written = LOSSES[name]
     X, y, weight = make_problem(name, rng)
     columns = code_columns(X)
-    rows = engine.of(GramMatrix.of_stumps(columns) if engine is GramRows else columns, y, weight)
+    K = GramMatrix.of_stumps(columns)
+    given = {GramRows: K, FeatureRows: FeatureMatrix(features_of(K.K))}.get(engine, columns)
+    rows = engine.of(given, y, weight)
     rows = rows.with_penalty(loss, C)
     solution = solve(rows, loss, tol=1e-6)
     expected = reference(X, y, C * weight, written)

@@ -2,6 +2,7 @@
 
 from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns, select_rows
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
+from mercer.solvers.stump_svm.feature_rows import FeatureMatrix, FeatureRows
 from mercer.solvers.stump_svm.gram_rows import GramMatrix, GramRows, solve_on_gram
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
 from mercer.solvers.stump_svm.newton import add_up_by_code
@@ -14,6 +15,8 @@ __all__ = [
     "CodedColumns",
     "CorneredLoss",
     "ExactRows",
+    "FeatureMatrix",
+    "FeatureRows",
     "GramMatrix",
     "GramRows",
     "LogLoss",

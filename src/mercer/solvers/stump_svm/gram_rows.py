@@ -17,6 +17,8 @@ from mercer.solvers.stump_svm.driver import Solution, solve_path
 from mercer.solvers.stump_svm.products import CodedColumns
 from mercer.solvers.stump_svm.rows import ExactRows, Look, Point, RowFunction
 
+FEW_ROWS = 500  # up to these a Gram matrix is the fastest way, and more digits cost little:
+MORE_DIGITS = 1e-6  # the tolerance is this share of what is asked for
 ROUNDING = 1e-14  # of the diagonal: what keeps a matrix of repeated rows positive definite
 
 
@@ -72,6 +74,8 @@ def solve_on_gram(
 
     `options` are those of `stump_svm.solve`. The bias of a solution is for K as it is given.
     """
+    if len(y) <= FEW_ROWS:
+        options["tol"] = MORE_DIGITS * options.get("tol", 1e-3)
     means = K.mean(axis=1) - K.mean() / 2
     centred = K - means[:, None]
     centred -= means[None, :]

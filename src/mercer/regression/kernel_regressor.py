@@ -1,0 +1,251 @@
+"""A learner and a kernel machine of numbers as one regressor."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._typing import Array, Index
+from mercer.kernels.tree import fit_kernel
+from mercer.limits import check_gram_fits
+from mercer.parameters import check_count, check_positive
+from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
+from mercer.regression.intervals import UnseenErrors, check_coverage
+from mercer.regression.losses import NumberLoss, make_loss
+from mercer.samples import check_rows
+from mercer.solvers.kernel_ridge import RidgePath
+from mercer.solvers.stump_svm import Solution, solve_on_gram
+from mercer.svm.additive import MAX_STEPS
+from mercer.svm.kernel_svc import PairwiseSVMs
+
+GRID = np.logspace(-10, 20, 31, base=2.0)  # of C, among which the leave-one-out error chooses
+
+
+class KernelRegressor(NumberRegressor):
+    r"""A kernel learner and a kernel machine of numbers as one regressor.
+
+    `fit` learns the kernel and then solves
+
+    .. math:: \min_{w, b} \tfrac12 \|w\|^2 + \sum_i C_i \, \ell(y_i, \langle w, \phi(x_i) \rangle + b),
+
+    where φ is the feature map of the learned kernel. With the squared error this is kernel ridge regression:
+    one eigendecomposition gives the fit for every C, and what each sample's error would be without it, in
+    closed form. Since the kernel is learned inside `fit`, cross-validation of the whole learns it from the
+    training folds alone.
+
+    Parameters
+    ----------
+    learner : learner, kernel or None, default=None
+        An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
+        of scikit-learn), for which there is nothing to learn. None is the plain inner product. With `pairs`
+        the learner does not see `y`.
+    C : float or None, default=None
+        The weight of the losses against the penalty, for a kernel and a target of standard deviation one:
+        their scales do not matter. None chooses among 2⁻¹⁰, 2⁻⁹, …, 2²⁰ by the leave-one-out error, for
+        ``loss="squared_error"``; for other losses it is 1.
+    loss, quantile, epsilon
+        As in `StumpRegressor`.
+    tol : float, default=1e-3
+        Ten times the relative duality gap at which to stop, or the violation of the optimality conditions;
+        the squared error has a closed form.
+    max_iter : int or None, default=None
+        Maximum number of Newton steps; None is 1000.
+
+    Attributes
+    ----------
+    learner_ : estimator or None
+        The fitted learner; None where a kernel was given.
+    kernel_ : kernel
+        The kernel that was learned or given.
+    C_ : float
+        C, given or chosen.
+    Cs_, loo_errors_ : arrays of shape (n_Cs,)
+        The values of C, and the leave-one-out mean squared errors in variances of the targets. For the
+        squared error alone.
+    unseen_ : UnseenErrors
+        The leave-one-out errors at `C_`, for `predict_interval`. For the squared error alone.
+    machine_ : PairwiseSVMs
+        The function of the standardised targets, with its support vectors.
+    n_iter_ : int
+        Number of Newton steps; one for the squared error.
+
+    Notes
+    -----
+    Learners of the papers learn from classes or pairs. With a numeric target give them `pairs`, or a kernel.
+
+    The leave-one-out errors are exact for a kernel that is given: of a learned one, what it has learned from
+    a sample stays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from mercer import KernelRegressor
+    >>> X, y = make_friedman1(300, n_features=5, random_state=0)
+    >>> model = KernelRegressor(RBF(2.0)).fit(X, y)
+    >>> X_new, y_new = make_friedman1(300, n_features=5, random_state=1)
+    >>> model.score(X_new, y_new) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        C: float | None = None,
+        loss: str = "squared_error",
+        quantile: float = 0.5,
+        epsilon: float = 0.1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+    ) -> None:
+        self.learner = learner
+        self.C = C
+        self.loss = loss
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        pairs: Any = None,
+        unlabelled: Any = None,
+    ) -> Self:
+        """Learn the kernel, then the regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets: numbers, one of each sample or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies `C` for each sample. Samples of weight zero are left out of the machine.
+        pairs : Pairs, optional
+            Similar and dissimilar rows of `X`, for the learner.
+        unlabelled : array-like of shape (n_unlabelled, n_features), optional
+            More samples, without targets, for the learner.
+        """
+        loss = self._check_parameters()
+        samples = check_numbers(self, X, y, sample_weight, loss.is_log)
+        given = {"pairs": pairs, "unlabelled": unlabelled}
+        given = {name: value for name, value in given.items() if value is not None}
+        self.learner_ = self._learn(samples, given)
+        self.kernel_ = self._find_kernel(samples.X)
+        samples = samples.select(np.flatnonzero(samples.weight > 0))
+        check_gram_fits(len(samples.X), "Use fewer samples.")
+        self._scaling = TargetScaling.of(samples, loss.is_log)
+        if loss.name == "squared_error":
+            self._fit_ridge(samples)
+        else:
+            self._fit_machine(samples, loss)
+        return self
+
+    @available_if(lambda self: self.loss == "squared_error")
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return intervals that hold the targets of about this share of new samples.
+
+        Their ends are the prediction plus quantiles of the leave-one-out errors (the jackknife).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        coverage : float, default=0.9
+            The share of new targets that shall be inside; as many shall be below as above.
+
+        Returns
+        -------
+        low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
+            The ends.
+        """
+        check_is_fitted(self)
+        check_coverage(coverage)
+        predicted = self._predict_checked(check_rows(self, X, reset=False))
+        low, high = self.unseen_.interval(predicted, coverage)
+        return self._shape(low), self._shape(high)
+
+    def _check_parameters(self) -> NumberLoss:
+        if self.C is not None:
+            check_positive(self.C, "C")
+        check_positive(self.tol, "tol")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+        return make_loss(self.loss, self.quantile, self.epsilon)
+
+    def _learn(self, samples: Samples, given: dict[str, Any]) -> Any:
+        """Return the learner, fitted to what is given; None for a kernel, which has nothing to learn."""
+        if self.learner is None or isinstance(self.learner, sk_kernels.Kernel):
+            if given:
+                raise ValueError(
+                    f"{' and '.join(given)} given, but the kernel {self.learner} is fixed: give "
+                    "KernelRegressor a learner instead"
+                )
+            return None
+        if isinstance(self.learner, type) or not hasattr(self.learner, "fit"):
+            raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {self.learner!r}")
+        fitted = clone(self.learner).fit(
+            samples.X, None if "pairs" in given else self._shape(samples.Y), **given
+        )
+        if not hasattr(fitted, "kernel_"):
+            raise TypeError(f"learner must leave a kernel_ when it is fitted; {self.learner!r} does not")
+        return fitted
+
+    def _find_kernel(self, X: Array) -> Any:
+        if self.learner is None:
+            return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
+        return fit_kernel(clone(self.learner), X) if self.learner_ is None else self.learner_.kernel_
+
+    def _fit_ridge(self, samples: Samples) -> None:
+        Y = np.column_stack([self._scaling.convert(samples, k)[0] for k in range(samples.Y.shape[1])])
+        path = RidgePath.of(self.kernel_(samples.X), Y, samples.weight)
+        unit = path.spread or 1.0
+        self.Cs_ = GRID if self.C is None else np.array([float(self.C)])
+        solutions = [path.solve(C / unit) for C in self.Cs_]
+        self.loo_errors_ = np.array(
+            [np.average(s.left_out**2, axis=0, weights=samples.weight).mean() for s in solutions]
+        )
+        best = int(np.argmin(self.loo_errors_))
+        self.C_, solution = float(self.Cs_[best]), solutions[best]
+        self.unseen_ = UnseenErrors(self._scaling.scale * solution.left_out, samples.weight, False)
+        self._keep(samples.X, solution.coef, solution.intercept, np.ones(Y.shape[1], dtype=np.intp))
+
+    def _fit_machine(self, samples: Samples, loss: NumberLoss) -> None:
+        K, share = self.kernel_(samples.X), samples.weight / samples.weight.sum()
+        unit = float(share @ np.diag(K) - share @ K @ share)
+        self.C_ = 1.0 if self.C is None else float(self.C)
+        options: dict[str, Any] = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
+        found: list[Solution] = []
+        C = self.C_ / (unit if unit > 0.0 else 1.0)
+        for k in range(samples.Y.shape[1]):
+            found += solve_on_gram(K, *self._scaling.convert(samples, k), [C], loss.solver, **options)
+        worst = max(found, key=lambda solution: solution.residual)
+        if worst.residual > self.tol:
+            warnings.warn(
+                f"KernelRegressor stopped after {worst.n_iter} iterations with a residual of "
+                f"{worst.residual:.1e} (tol={self.tol:g}). Scale the features, or increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        coef = np.column_stack([solution.function.coef for solution in found])
+        bias = np.array([solution.bias for solution in found])
+        self._keep(samples.X, coef, bias, np.array([solution.n_iter for solution in found]))
+
+    def _keep(self, X: Array, coef: Array, intercept: Array, n_iter: Index) -> None:
+        support = np.any(coef != 0, axis=1)
+        self.n_iter_ = int(n_iter.max())
+        self.machine_ = PairwiseSVMs(self.kernel_, X[support], coef[support], intercept, n_iter)
+
+    def _values(self, X: Array) -> Array:
+        return self.machine_(X)

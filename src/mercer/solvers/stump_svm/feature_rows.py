@@ -1,0 +1,66 @@
+r"""Rows with a few features whose inner products are the kernel: f = Φ w, for losses of any number of rows.
+
+The penalty is ½‖w‖². A Newton step solves a system in the features, O(n p²) for p of them. The features may
+be those of landmarks (Nyström's approximation).
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from scipy.linalg import solve
+
+from mercer._typing import Array
+from mercer.solvers.stump_svm.losses import Rounding
+from mercer.solvers.stump_svm.rows import ExactRows, Look, Point, RowFunction
+
+
+class FeatureMatrix(NamedTuple):
+    """Features of rows."""
+
+    F: Array  # (n, p)
+
+
+class FeatureRows(ExactRows):
+    """Rows in memory, with their features. The coefficients of a function are w."""
+
+    is_exact = False
+
+    @classmethod
+    def of(cls, columns: Any, y: Array, weight: Array) -> Self:
+        """Prepare the rows of a `FeatureMatrix`."""
+        return cls(columns, y, weight, float(columns.F.var(axis=0).sum()), coarsening=cast(Any, None))
+
+    @property
+    def features(self) -> Array:
+        """Return Φ."""
+        return cast(Array, cast(Any, self.columns).F)
+
+    def zero(self) -> RowFunction:
+        """Return the function that is zero."""
+        return RowFunction(np.zeros(self.features.shape[1]), np.zeros(self.n_rows))
+
+    def inner(self, a: RowFunction, b: RowFunction) -> float:
+        """Return the inner product of two functions."""
+        return float(a.coef @ b.coef)
+
+    def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
+        """Return the sums at a point."""
+        r = self.respond(point, loss, term)
+        J, away = np.flatnonzero(r.curvature), self.features.T @ r.coef - point.function.coef
+        return Look(RowFunction(away, self.features @ away), *r[2:], len(J), J, r.curvature[J])
+
+    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+        """Return the step to the minimum if the curvature stays."""
+        if len(seen.near) == 0:
+            return Point(seen.away, 0.0)
+        near = self.features if len(seen.near) == self.n_rows else self.features[seen.near]
+        G = np.column_stack([near, np.ones(len(near))]) * np.sqrt(seen.curvature)[:, None]
+        H = G.T @ G
+        H.flat[: -1 : len(H) + 1] += 1.0  # the intercept has no penalty
+        step = solve(H, np.append(seen.away.coef, seen.mass), assume_a="pos", overwrite_a=True)
+        return Point(RowFunction(step[:-1], self.features @ step[:-1]), float(step[-1]))
+
+    def recenter(self, point: Point, loss: Any, term: Rounding) -> Self:
+        """Return the rows with their centres at their coefficients."""
+        return replace(self, center=self.coefs(point, loss, term)[0])

@@ -1,0 +1,103 @@
+"""KernelRegressor: leave-one-out errors against fits without each sample, LIBSVM, learners."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_friedman1
+from sklearn.gaussian_process.kernels import RBF, DotProduct
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVR
+
+from mercer import IdealizedKernel, KernelBoost, KernelRegressor, Pairs
+from mercer.kernels import Perceptron, Tree
+
+X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+NEW, Y_NEW = make_friedman1(300, n_features=5, random_state=1)
+
+
+def spread(K, weight):
+    share = weight / weight.sum()
+    return share @ np.diag(K) - share @ K @ share
+
+
+def test_with_the_plain_inner_product_it_is_ridge_regression(rng):
+    weight = rng.uniform(0.5, 2.0, len(y))
+    model = KernelRegressor(C=3.0).fit(X, y, weight)
+    rival = Ridge(alpha=spread(X @ X.T, weight) / 3.0).fit(X, y, weight)
+    assert_allclose(model.predict(NEW), rival.predict(NEW), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.5), Perceptron(), DotProduct()])
+def test_the_leave_one_out_errors_are_those_of_fits_without_each_sample(kernel, rng):
+    weight = rng.uniform(0.5, 2.0, len(y))
+    model = KernelRegressor(kernel).fit(X, y, weight)
+    assert_allclose(model.C_, model.Cs_[model.loo_errors_.argmin()])
+    mean = np.average(y, weights=weight)
+    scale = np.sqrt(np.average((y - mean) ** 2, weights=weight))
+    C = model.C_ / spread(kernel(X), weight)
+    errors = []
+    for i in range(len(y)):
+        others = np.arange(len(y)) != i
+        system = np.ones((len(y), len(y)))  # the literal system of the other samples, and of b
+        system[:-1, :-1] = kernel(X[others]) + np.diag(1.0 / (C * weight[others]))
+        system[-1, -1] = 0.0
+        *a, b = np.linalg.solve(system, np.append(y[others], 0.0))
+        errors.append(y[i] - (kernel(X[[i]], X[others]) @ a)[0] - b)
+    assert_allclose(model.unseen_.error[:, 0], errors, rtol=1e-6, atol=1e-8)
+    best = np.average(np.square(errors), weights=weight) / scale**2
+    assert_allclose(model.loo_errors_.min(), best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_insensitive_error_is_that_of_libsvm(C):
+    kernel = RBF(1.5)
+    model = KernelRegressor(kernel, C=C, loss="epsilon_insensitive", epsilon=0.1).fit(X, y)
+    unit = spread(kernel(X), np.ones(len(y)))
+    rival = SVR(kernel=kernel, C=C / unit, epsilon=0.1, tol=1e-9).fit(X, (y - y.mean()) / y.std())
+    assert_allclose(model.predict(NEW), y.mean() + y.std() * rival.predict(NEW), atol=1e-4 * y.std())
+
+
+def test_c_is_the_same_for_a_kernel_of_any_scale():
+    one, other = (KernelRegressor(k, C=2.0).fit(X, y).predict(NEW) for k in (RBF(), 100.0 * RBF()))
+    assert_allclose(one, other, rtol=1e-6)
+
+
+def test_several_targets_have_one_c_and_each_its_interval():
+    Y = np.column_stack([y, X[:, 0] * 100.0])
+    model = KernelRegressor(Tree()).fit(X, Y)
+    low, high = model.predict_interval(NEW, 0.8)
+    assert model.predict(NEW).shape == low.shape == (300, 2)
+    apart = KernelRegressor(Tree(), C=model.C_).fit(X, y)
+    assert_allclose(model.predict(NEW)[:, 0], apart.predict(NEW))
+    assert 0.65 < ((low[:, 0] <= Y_NEW) & (high[:, 0] >= Y_NEW)).mean() < 0.99
+    machine = KernelRegressor(Tree(), loss="absolute_error").fit(X, Y)
+    assert machine.predict(NEW).shape == (300, 2)
+    assert not hasattr(machine, "predict_interval")
+
+
+def test_a_learner_learns_from_pairs_and_unlabelled_samples(rng):
+    near = np.argsort(y)
+    pairs = Pairs(np.column_stack([near[:20:2], near[1:20:2]]), np.column_stack([near[:20], near[-20:]]))
+    model = KernelRegressor(IdealizedKernel(RBF(), C_dissimilar=1e6)).fit(X, y, pairs=pairs)
+    assert model.learner_.kernel_ is model.kernel_
+    assert np.isfinite(model.predict(NEW)).all()
+    boosted = KernelRegressor(KernelBoost(n_rounds=2, random_state=0))
+    assert boosted.fit(X, y, pairs=pairs, unlabelled=NEW).predict(NEW).shape == (300,)
+
+
+def test_it_is_tuned_as_one_with_its_kernel():
+    grid = {"learner__length_scale": [0.01, 1.0]}
+    search = GridSearchCV(KernelRegressor(RBF()), grid).fit(X, y)
+    assert search.best_params_ == {"learner__length_scale": 1.0}
+
+
+def test_wrong_use_gets_a_sentence():
+    with pytest.raises(ValueError, match=r"pairs given, but the kernel .* is fixed"):
+        KernelRegressor(RBF()).fit(X, y, pairs=Pairs([[0, 1]], [[0, 2]]))
+    with pytest.raises(TypeError, match="learner must be a learner"):
+        KernelRegressor("rbf").fit(X, y)
+    with pytest.raises(TypeError, match="must leave a kernel_"):
+        KernelRegressor(Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="C must be positive"):
+        KernelRegressor(C=-1.0).fit(X, y)
