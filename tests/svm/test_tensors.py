@@ -147,7 +147,8 @@ def test_class_weights_multiply_c(device):
     T, t = put(X, device), put(y, device)
     by_class = StumpSVC(C=0.05, max_bins=8, class_weight={-1: 3.0, 1: 0.5}).fit(T, t)
     by_row = StumpSVC(C=0.05, max_bins=8).fit(T, t, put(np.where(y > 0, 0.5, 3.0), device))
-    assert_array_equal(numpy(by_class.decision_function(T)), numpy(by_row.decision_function(T)))
+    decisions = (numpy(model.decision_function(T)) for model in (by_class, by_row))
+    assert_allclose(*decisions, atol=1e-9)  # a GPU adds up in any order
 
 
 @EACH_TENSOR
