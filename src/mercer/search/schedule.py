@@ -99,11 +99,8 @@ class Schedule:
         budget = self.clock.budget or 0.0
         if not budget or not len(self.race.finalists()):
             return RESERVE * budget + self.saved
-        return (
-            RESERVE * budget
-            + self.saved
-            + min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
-        )
+        last = min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
+        return RESERVE * budget + max(self.saved, last)  # who learns from all samples is the likely winner
 
     def seconds_of(self, entry: int, n_rows: int) -> float:
         """Return what a fit of a setting to so many samples is expected to take."""
@@ -311,10 +308,11 @@ class Schedule:
             settings = [race.entries[entry].setting for entry in entries]
             parts = [task.some_of(train, n_rows) for train in whole[:n_folds]]
             outcomes: list[Outcome] = []
+            enough = RESERVE * (self.clock.budget or 0.0) + self.seconds_of(best[i], self.n_all)
             for train, (_, test) in zip(parts, folds, strict=False):
                 outcomes.append(task.evaluate(race.candidates[i], settings, train, test))
                 self.clock.excused += outcomes[-1].compiling
-                if self.is_over:  # it took longer than foretold
+                if self.clock.left() <= enough:  # it took longer than foretold
                     break
             if len(outcomes) == len(parts) and not any(outcome.failures for outcome in outcomes):
                 tests = [test for _, test in folds[:n_folds]]
@@ -337,7 +335,7 @@ class Schedule:
         time_left = (self.clock.left() - RESERVE * (self.clock.budget or 0.0) - last) / n_waiting
         once, half = self.seconds_of(entry, task.size(whole[0])), math.ceil(n_folds / 2)
         near = race.neighbours(entry)
-        if len(near) * n_folds * once <= time_left:
+        if n_waiting == 1 and len(near) * n_folds * once <= time_left:  # others first have their turn
             return near, n_all, n_folds
         if half * once <= time_left:
             return np.array([entry]), n_all, min(n_folds, int(time_left / once))
