@@ -12,6 +12,7 @@ NAMES = (
     "cluster",  # of processes, for stumps
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     "relevance",  # of features
+    "regression",  # numbers
     *("scaling", "search", "coverage"),  # before them, and among all of them
 )
 LONG = ("budget", "tables", "gpu")  # an hour or more, or another machine; with options of their own

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import StumpRegressor, StumpRegressorCV
+from mercer.regression.paths import is_past_the_best
 from mercer.svm import additive
 
 LOSSES = {
@@ -150,6 +151,30 @@ def test_the_chosen_c_has_the_least_mean_loss_over_the_folds(rng):
                 lost *= 2.0 if loss == "squared_error" else 1.0
                 assert_allclose(-model.scores_[k, j], lost, rtol=1e-3)
         assert model.C_ == model.Cs_[model.scores_.mean(axis=0).argmax()] == 0.5
+
+
+def test_a_path_ends_after_the_best_c_and_a_search_over_all_finds_no_other(rng):
+    X, y = make_friedman1(300, random_state=1, noise=2.0)
+    model = StumpRegressorCV(cv=KFold(4)).fit(X, y)
+    tried = np.isfinite(model.scores_).all(axis=0)
+    assert 2 < tried.sum() < 12
+    assert_array_equal(np.isfinite(model.scores_), np.broadcast_to(np.sort(tried)[::-1], (4, 12)))
+    search = GridSearchCV(StumpRegressor(), {"C": model.Cs_}, cv=KFold(4), scoring="neg_mean_squared_error")
+    assert search.fit(X, y).best_params_ == {"C": model.C_}
+
+
+@pytest.mark.parametrize(
+    ("scores", "past"),
+    [
+        ([[1, 3, 2, 1], [1, 3, 2, 1]], True),
+        ([[1, 3, 2], [1, 3, 2]], False),  # worse once
+        ([[1, 3, 2, 3.5], [1, 3, 2, 2]], False),  # worse, but by less than a standard error
+        ([[1, 3, 2, 1]], False),  # one fold knows no standard error
+        ([[1, 2, 3], [1, 2, 3]], False),
+    ],
+)
+def test_worse_is_twice_in_a_row_by_more_than_a_standard_error(scores, past):
+    assert is_past_the_best(np.array(scores, dtype=float)) is past
 
 
 def test_along_a_path_counts_are_fitted_as_without_one(rng):

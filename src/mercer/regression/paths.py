@@ -26,6 +26,7 @@ from mercer.svm.dual import TwoClassSVM, run_in_threads
 from mercer.svm.selection import make_grid
 
 EXPONENTS = (-12, 10)  # of two: the ends of the default grid
+PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried
 
 
 class PathRegressor(NumberRegressor):
@@ -121,12 +122,25 @@ class FixedCRegressor(PathRegressor):
         return self
 
 
-class FoldResult(NamedTuple):
-    """What a fold has shown, for each C."""
+class Trial(NamedTuple):
+    """What a fold has shown for one C."""
 
-    scores: list[float]
-    predicted: list[Array]  # of its test rows
-    worst: list[TwoClassSVM]  # the least converged fit
+    score: float
+    predicted: Array  # of its test rows
+    worst: TwoClassSVM  # the least converged fit
+
+
+def is_past_the_best(scores: Array) -> bool:
+    """Return whether the scores (n_folds, n_tried) have been worse than the best twice in a row, surely.
+
+    Surely is by more than a standard error of the difference.
+    """
+    n_folds, n_tried = scores.shape
+    best = int(np.argmax(scores.mean(axis=0)))
+    if n_folds < 2 or n_tried - 1 - best < PATIENCE:
+        return False
+    lost = scores[:, [best]] - scores[:, -PATIENCE:]
+    return bool(np.all(lost.mean(axis=0) > lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
 
 
 class SelectedCRegressor(PathRegressor):
@@ -152,33 +166,40 @@ class SelectedCRegressor(PathRegressor):
         self.Cs_ = make_grid(self.Cs, *EXPONENTS)
         samples, loss = self._check_training(X, y, sample_weight)
         folds = self._split(samples, groups)
-        results = self._run_folds(samples, folds, self.Cs_, loss)
-        self.scores_ = np.array([result.scores for result in results])
-        best = int(np.argmax(self.scores_.mean(axis=0)))  # the smallest of equals
+        self.scores_, trials = self._run_folds(samples, folds, self.Cs_, loss)
+        best = int(np.nanargmax(self.scores_.mean(axis=0)))  # the smallest of equals
         self.C_ = float(self.Cs_[best])
-        self._keep_errors(samples, folds, [result.predicted[best] for result in results], loss)
+        self._keep_errors(samples, folds, trials[best], loss)
         self._fit_all(samples, self.C_, loss)
         return self
 
     def _run_folds(
         self, samples: Samples, folds: Sequence[tuple[Index, Index]], Cs: Array, loss: NumberLoss
-    ) -> list[FoldResult]:
-        work = [partial(self._score_fold, samples, train, test, list(Cs), loss) for train, test in folds]
-        results: list[FoldResult] = run_in_threads(self.n_jobs, work)
-        self._warn_unless_converged([fit for result in results for fit in result.worst])
-        return results
+    ) -> tuple[Array, list[list[Trial]]]:
+        """Return the scores of each fold and C, and for each C that was tried what each fold has shown.
+
+        All folds go along their paths together, until larger C are worse: these take the longest.
+        """
+        walks = [self._walk(samples, train, test, list(Cs), loss) for train, test in folds]
+        scores, trials = np.full((len(folds), len(Cs)), np.nan), []
+        for k in range(len(Cs)):
+            trials.append(run_in_threads(self.n_jobs, [partial(next, walk) for walk in walks]))
+            scores[:, k] = [trial.score for trial in trials[-1]]
+            if is_past_the_best(scores[:, : k + 1]):
+                break
+        self._warn_unless_converged([trial.worst for tried in trials for trial in tried])
+        return scores, trials
 
     def _keep_errors(
         self,
         samples: Samples,
         folds: Sequence[tuple[Index, Index]],
-        predicted: Sequence[Array],
+        trials: Sequence[Trial],
         loss: NumberLoss,
     ) -> None:
         test = np.concatenate([test for _, test in folds])
-        self.unseen_ = UnseenErrors.of(
-            samples.Y[test], np.concatenate(predicted), samples.weight[test], loss.is_log
-        )
+        predicted = np.concatenate([trial.predicted for trial in trials])
+        self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
@@ -219,20 +240,19 @@ class SelectedCRegressor(PathRegressor):
             folds.append((train, test))
         return folds
 
-    def _score_fold(
+    def _walk(
         self, samples: Samples, train: Index, test: Index, Cs: Sequence[float], loss: NumberLoss
-    ) -> FoldResult:
+    ) -> Iterator[Trial]:
+        """Fit the training rows of a fold for each C, and look at its test rows."""
         known, held_out = samples.select(train), samples.select(test)
         scaling, rows = TargetScaling.of(known, loss.is_log), self._prepare(known.X)
         paths = (self._path(rows, *scaling.convert(known, k), Cs, loss) for k in range(known.Y.shape[1]))
-        result = FoldResult([], [], [])
         for fits in zip(*paths, strict=True):
             candidate = copy(self)
             candidate._functions, candidate._scaling = [fit.function for fit in fits], scaling
-            result.predicted.append(candidate._predict_checked(held_out.X))
-            result.scores.append(self._score(candidate, held_out, result.predicted[-1], loss))
-            result.worst.append(max(fits, key=lambda fit: fit.residual))
-        return result
+            predicted = candidate._predict_checked(held_out.X)
+            score = self._score(candidate, held_out, predicted, loss)
+            yield Trial(score, predicted, max(fits, key=lambda fit: fit.residual))
 
     def _score(self, candidate: Any, test: Samples, predicted: Array, loss: NumberLoss) -> float:
         """Return the score of a candidate on the test rows."""

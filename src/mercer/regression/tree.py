@@ -223,7 +223,7 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
     Cs_, gammas_ : arrays of shape (n_Cs,) and (n_gammas,)
         The values of C and of γ, ascending.
     scores_ : array of shape (n_folds, n_Cs, n_gammas)
-        The scores.
+        The scores, NaN for the C that were not tried, as in `StumpRegressorCV`.
     unseen_ : UnseenErrors
         The errors of samples that were left out, for `predict_interval`.
     kernel_, method_, intercept_, objective_, residual_, n_iter_
@@ -304,16 +304,16 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
         for gamma in self.gammas_:
             self._use(make_kernel(float(gamma), scale))
             results.append(self._run_folds(samples, few, self.Cs_, loss))
-        self.scores_ = np.array([[fold.scores for fold in result] for result in results]).transpose(1, 2, 0)
+        self.scores_ = np.stack([scores for scores, _ in results], axis=2)
         means = self.scores_.mean(axis=0)
-        best_C, best_gamma = np.unravel_index(np.argmax(means), means.shape)
+        best_C, best_gamma = np.unravel_index(np.nanargmax(means), means.shape)
         self.C_ = float(self.Cs_[best_C])
         self._use(make_kernel(float(self.gammas_[best_gamma]), scale))
-        predicted = [result.predicted[best_C] for result in results[best_gamma]]
+        trials = results[best_gamma][1][best_C]
         if few is not folds:
             folds = folds[:1]
-            predicted = self._run_folds(samples, folds, np.array([self.C_]), loss)[0].predicted
-        self._keep_errors(samples, folds, predicted, loss)
+            (trials,) = self._run_folds(samples, folds, np.array([self.C_]), loss)[1]
+        self._keep_errors(samples, folds, trials, loss)
         self._fit_all(samples, self.C_, loss)
         return self
 
