@@ -100,10 +100,10 @@ REGRESSORS = {
 
 
 def compare_with_ebm(n: int = 100_000) -> None:
-    """One fit each on additive data; C is chosen on other data of a tenth of the size."""
+    """One fit each on additive data; C is chosen on other data of this size, or on these."""
     X, y = draw_additive(n, 1)
     X_new, y_new = draw_additive(50_000, 2)
-    C = StumpRegressorCV(max_bins=256, random_state=0).fit(*draw_additive(n // 10, 3)).C_
+    C = StumpRegressorCV(max_bins=256, random_state=0).fit(*draw_additive(n, 3)).C_
     StumpRegressor(max_bins=256).fit(X[:1000], y[:1000])  # compile
     with threadpool_limits(1):
         ours, model = cpu_seconds(lambda: StumpRegressor(C, max_bins=256).fit(X, y), repeats=3)

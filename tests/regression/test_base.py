@@ -51,8 +51,10 @@ def test_numbers_in_texts_and_objects_are_numbers():
 def test_poisson_refuses_negative_targets_and_those_that_are_all_zero():
     with pytest.raises(ValueError, match=r"poisson.* at least 0, got -1"):
         StumpRegressor(loss="poisson").fit(X, NUMBERS - 1.0)
-    with pytest.raises(ValueError, match="not zero everywhere"):
+    with pytest.raises(ValueError, match="not all zero"):
         StumpRegressor(loss="poisson").fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match="not all zero, in the training part of every fold"):
+        StumpRegressorCV(loss="poisson", cv=[(range(10), range(10, 20))]).fit(X, NUMBERS * (NUMBERS > 10))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """StumpRegressor: each loss against a generic solver, bins, weights, several targets, paths and intervals."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -11,7 +13,15 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import StumpRegressor, StumpRegressorCV
+from mercer import (
+    KernelRegressor,
+    PerceptronRegressor,
+    StumpRegressor,
+    StumpRegressorCV,
+    TreeRegressor,
+    TreeRegressorCV,
+)
+from mercer.kernels import Tree
 from mercer.regression.paths import is_past_the_best
 from mercer.svm import additive
 
@@ -133,8 +143,12 @@ def test_several_targets_are_fitted_each_by_itself(rng):
 def test_a_constant_target_is_predicted_as_it_is(rng):
     X = rng.normal(size=(30, 2))
     for loss in (*LOSSES, "poisson"):
-        for model in (StumpRegressor(loss=loss), StumpRegressorCV(Cs=3, loss=loss, random_state=0)):
-            assert_allclose(model.fit(X, np.full(30, 0.1)).predict(X), 0.1, rtol=1e-9)
+        for kind in (StumpRegressor, PerceptronRegressor, TreeRegressor, partial(KernelRegressor, Tree())):
+            assert_allclose(kind(loss=loss).fit(X, np.full(30, 0.1)).predict(X), 0.1, rtol=1e-9)
+        model = StumpRegressorCV(Cs=3, loss=loss, random_state=0).fit(X, np.full(30, 0.1))
+        assert_allclose(model.predict_interval(X), 0.1, rtol=1e-9)
+    assert_allclose(TreeRegressorCV(random_state=0).fit(X, np.ones(30)).predict(X), 1.0)
+    assert_allclose(TreeRegressor().fit(np.ones((30, 2)), X[:, 0]).predict(np.ones((1, 2))), X[:, 0].mean())
 
 
 def test_the_chosen_c_has_the_least_mean_loss_over_the_folds(rng):

@@ -47,6 +47,10 @@ class TargetScaling(NamedTuple):
     def of(cls, samples: Samples, is_log: bool) -> "TargetScaling":
         """Return the scaling of some samples: mean and standard deviation, or log-mean and one."""
         mean = np.average(samples.Y, axis=0, weights=samples.weight)
+        if is_log and not np.all(mean > 0):
+            raise ValueError(
+                "loss='poisson' needs targets that are not all zero, in the training part of every fold too."
+            )
         if is_log:
             return cls(np.log(mean), np.ones(len(mean)), is_log)
         constant = np.ptp(samples.Y, axis=0) == 0.0  # exactly, where a mean has rounding errors
@@ -77,10 +81,7 @@ def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | Non
     check_consistent_length(X, Y)
     estimator._one_target = Y.ndim == 1
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    samples = Samples(X, Y.reshape(len(Y), -1), weight)
-    if is_log and not np.all(weight @ samples.Y > 0):
-        raise ValueError("loss='poisson' needs a target that is not zero everywhere.")
-    return samples
+    return Samples(X, Y.reshape(len(Y), -1), weight)
 
 
 def check_target(y: Any, is_log: bool) -> Array:
@@ -136,6 +137,12 @@ def _warn_of_two_values(Y: Array) -> None:
                 UserWarning,
                 stacklevel=5,
             )
+
+
+def find_support(coef: Array) -> Index:
+    """Return the rows of coefficients that are not zero; one of them if all are, as kernels want samples."""
+    support = np.flatnonzero(coef.reshape(len(coef), -1).any(axis=1))
+    return support if len(support) else np.zeros(1, dtype=np.intp)
 
 
 class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):

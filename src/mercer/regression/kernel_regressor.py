@@ -15,7 +15,7 @@ from mercer._typing import Array, Index
 from mercer.kernels.tree import fit_kernel
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_count, check_positive
-from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
+from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers, find_support
 from mercer.regression.intervals import UnseenErrors, check_coverage
 from mercer.regression.losses import NumberLoss, make_loss
 from mercer.samples import check_rows
@@ -243,7 +243,7 @@ class KernelRegressor(NumberRegressor):
         self._keep(samples.X, coef, bias, np.array([solution.n_iter for solution in found]))
 
     def _keep(self, X: Array, coef: Array, intercept: Array, n_iter: Index) -> None:
-        support = np.any(coef != 0, axis=1)
+        support = find_support(coef)
         self.n_iter_ = int(n_iter.max())
         self.machine_ = PairwiseSVMs(self.kernel_, X[support], coef[support], intercept, n_iter)
 

@@ -12,7 +12,7 @@ from mercer.kernels.tree import median_gamma
 from mercer.learners.one_hot import category_scale
 from mercer.limits import check_gram_fits, check_memory
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.regression.base import Samples
+from mercer.regression.base import Samples, find_support
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import EXPONENTS, FixedCRegressor, PathRegressor, SelectedCRegressor
 from mercer.solvers.landmark_svm import whiten_landmarks
@@ -78,7 +78,7 @@ class TreeMachine(PathRegressor):
         if isinstance(rows, GramSamples):
             for solution in solve_on_gram(rows.K, y, weight, Cs, loss.solver, **options):
                 coef = solution.function.coef
-                support = np.flatnonzero(coef)
+                support = find_support(coef)
                 yield self._describe(rows.X[support], coef[support], solution)
         else:
             engine = FeatureRows.of(FeatureMatrix(rows.F), y, weight)
