@@ -10,11 +10,11 @@ from mercer.regression.intervals import UnseenErrors
 
 
 def test_the_ends_are_the_errors_of_these_ranks(rng):
-    error = rng.normal(size=(99, 2))
-    unseen = UnseenErrors.of(error, np.zeros((99, 2)), np.ones(99), is_log=False)
-    low, high = unseen.interval(np.array([[1.0, 2.0]]), coverage=0.9)  # ranks 5 and 95 of 99, of 100 alike
-    assert_allclose(low[0], [1.0, 2.0] + np.sort(error, axis=0)[4])
-    assert_allclose(high[0], [1.0, 2.0] + np.sort(error, axis=0)[94])
+    error = rng.normal(size=(40, 2))
+    unseen = UnseenErrors.of(error, np.zeros((40, 2)), np.ones(40), is_log=False)
+    low, high = unseen.interval(np.array([[1.0, 2.0]]), coverage=0.9)  # ranks ⌊41 / 20⌋ = 2 and 39
+    assert_allclose(low[0], [1.0, 2.0] + np.sort(error, axis=0)[1])
+    assert_allclose(high[0], [1.0, 2.0] + np.sort(error, axis=0)[38])
     low, high = unseen.interval(np.zeros((1, 2)), coverage=0.999)
     assert_allclose(low[0], error.min(axis=0))
     assert_allclose(high[0], error.max(axis=0))
@@ -34,6 +34,12 @@ def test_errors_are_those_of_samples_not_in_the_fold(rng):
     model = StumpRegressorCV(Cs=[1.0], cv=folds).fit(X, y)
     unseen = [y[test] - StumpRegressor().fit(X[train], y[train]).predict(X[test]) for train, test in folds]
     assert_allclose(model.unseen_.error[:, 0], np.concatenate(unseen), atol=1e-9)
+
+
+def test_of_a_number_of_folds_each_has_samples_from_everywhere():
+    X = np.linspace(0.0, 1.0, 100)[:, None]  # in order: beyond the data, shapes are constant
+    model = StumpRegressorCV(Cs=[1e3], random_state=0).fit(X, X[:, 0])
+    assert np.abs(model.unseen_.error).max() < 0.1
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "quantile", "poisson"])

@@ -43,8 +43,7 @@ class KernelRegressor(NumberRegressor):
     ----------
     learner : learner, kernel or None, default=None
         An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
-        of scikit-learn), for which there is nothing to learn. None is the plain inner product. With `pairs`
-        the learner does not see `y`.
+        of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float or None, default=None
         The weight of the losses against the penalty, for a kernel and a target of standard deviation one:
         their scales do not matter. None chooses among 2⁻¹⁰, 2⁻⁹, …, 2²⁰ by the leave-one-out error, for
@@ -195,9 +194,7 @@ class KernelRegressor(NumberRegressor):
             return None
         if isinstance(self.learner, type) or not hasattr(self.learner, "fit"):
             raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {self.learner!r}")
-        fitted = clone(self.learner).fit(
-            samples.X, None if "pairs" in given else self._shape(samples.Y), **given
-        )
+        fitted = clone(self.learner).fit(samples.X, self._shape(samples.Y), **given)
         if not hasattr(fitted, "kernel_"):
             raise TypeError(f"learner must leave a kernel_ when it is fitted; {self.learner!r} does not")
         return fitted
