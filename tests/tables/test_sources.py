@@ -48,7 +48,7 @@ def test_what_unpacks_to_more_than_there_is_memory_for_is_refused(tmp_path, monk
         read_table(tmp_path / "table.csv.gz")
 
 
-@pytest.mark.parametrize("content", [TEXT, gzip.compress(TEXT)])
+@pytest.mark.parametrize("content", [TEXT, gzip.compress(TEXT)], ids=["plain", "compressed"])
 def test_a_dash_is_the_standard_input(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
     pd.testing.assert_frame_equal(read_table("-"), EXPECTED)
