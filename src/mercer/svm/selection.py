@@ -15,7 +15,7 @@ from sklearn.utils._array_api import _average
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
-from mercer.arrays import like, namespace, take, to_numpy
+from mercer.arrays import is_of_torch, like, namespace, take, to_numpy
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
 from mercer.svm.multiclass import TwoClassProblem, choose_classes, split_problems
@@ -54,6 +54,7 @@ def split_folds(
     """
     check_consistent_length(samples.X, groups)
     rows, label = np.arange(len(samples.X)), to_numpy(samples.label)  # splitters are for NumPy alone
+    groups = to_numpy(groups) if is_of_torch(groups) else groups
     counts = to_numpy(samples.weight > 0)
     counts = counts if among is None else among & counts
     folds = []
