@@ -4,8 +4,10 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.samples import check_rows
 
 
 class UnseenErrors(NamedTuple):
@@ -26,13 +28,41 @@ class UnseenErrors(NamedTuple):
         As in split conformal prediction the new target is one of n + 1 alike: the ends are the errors of
         rank ⌊(n + 1) α / 2⌋ from below and from above, of which the outermost if there are too few.
         """
-        check_coverage(coverage)
         n = len(self.error)
         level = min((1.0 + float(coverage)) / 2 * (n + 1) / n, 1.0)
         spread = _spread(predicted, self.is_log)
         low = predicted - spread * _quantile(-self.error, self.weight, level)
         high = predicted + spread * _quantile(self.error, self.weight, level)
         return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if self.is_log else (low, high)
+
+
+class PredictsIntervals:
+    """What regressors with `unseen_` errors share."""
+
+    def predict_interval(self: Any, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return intervals that hold the targets of about this share of new samples.
+
+        Their ends are the prediction plus quantiles of the errors for samples that a fit had not seen, as in
+        conformal prediction: those of the folds, or of `KernelRegressor` those of leaving one out (the
+        jackknife). With ``loss="poisson"`` errors count as multiples of the root of the prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        coverage : float, default=0.9
+            The share of new targets that shall be inside; as many shall be below as above.
+
+        Returns
+        -------
+        low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
+            The ends.
+        """
+        check_is_fitted(self)
+        check_coverage(coverage)
+        predicted = self._predict_checked(check_rows(self, X, reset=False))
+        low, high = self.unseen_.interval(predicted, coverage)
+        return self._shape(low), self._shape(high)
 
 
 def check_coverage(coverage: Any) -> None:

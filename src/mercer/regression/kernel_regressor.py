@@ -5,24 +5,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
-from mercer.kernels.tree import fit_kernel
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_count, check_positive
 from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers, find_support
-from mercer.regression.intervals import UnseenErrors, check_coverage
+from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
-from mercer.samples import check_rows
 from mercer.solvers.kernel_ridge import RidgePath
 from mercer.solvers.stump_svm import Solution, solve_on_gram
 from mercer.svm.additive import MAX_STEPS
-from mercer.svm.kernel_svc import PairwiseSVMs
+from mercer.svm.kernel_svc import PairwiseSVMs, find_kernel, learn
 
 GRID = np.logspace(-10, 20, 31, base=2.0)  # of C, among which the leave-one-out error chooses
 
@@ -140,8 +135,8 @@ class KernelRegressor(NumberRegressor):
         samples = check_numbers(self, X, y, sample_weight, loss.is_log)
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
-        self.learner_ = self._learn(samples, given)
-        self.kernel_ = self._find_kernel(samples.X)
+        self.learner_ = learn(self, samples.X, self._shape(samples.Y), given)
+        self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
         samples = samples.select(np.flatnonzero(samples.weight > 0))
         check_gram_fits(len(samples.X), "Use fewer samples.")
         self._scaling = TargetScaling.of(samples, loss.is_log)
@@ -151,29 +146,9 @@ class KernelRegressor(NumberRegressor):
             self._fit_machine(samples, loss)
         return self
 
-    @available_if(lambda self: self.loss == "squared_error")
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return intervals that hold the targets of about this share of new samples.
-
-        Their ends are the prediction plus quantiles of the leave-one-out errors (the jackknife).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        coverage : float, default=0.9
-            The share of new targets that shall be inside; as many shall be below as above.
-
-        Returns
-        -------
-        low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
-            The ends.
-        """
-        check_is_fitted(self)
-        check_coverage(coverage)
-        predicted = self._predict_checked(check_rows(self, X, reset=False))
-        low, high = self.unseen_.interval(predicted, coverage)
-        return self._shape(low), self._shape(high)
+    predict_interval = available_if(lambda self: self.loss == "squared_error")(
+        PredictsIntervals.predict_interval
+    )
 
     def _check_parameters(self) -> NumberLoss:
         if self.C is not None:
@@ -182,27 +157,6 @@ class KernelRegressor(NumberRegressor):
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
         return make_loss(self.loss, self.quantile, self.epsilon)
-
-    def _learn(self, samples: Samples, given: dict[str, Any]) -> Any:
-        """Return the learner, fitted to what is given; None for a kernel, which has nothing to learn."""
-        if self.learner is None or isinstance(self.learner, sk_kernels.Kernel):
-            if given:
-                raise ValueError(
-                    f"{' and '.join(given)} given, but the kernel {self.learner} is fixed: give "
-                    "KernelRegressor a learner instead"
-                )
-            return None
-        if isinstance(self.learner, type) or not hasattr(self.learner, "fit"):
-            raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {self.learner!r}")
-        fitted = clone(self.learner).fit(samples.X, self._shape(samples.Y), **given)
-        if not hasattr(fitted, "kernel_"):
-            raise TypeError(f"learner must leave a kernel_ when it is fitted; {self.learner!r} does not")
-        return fitted
-
-    def _find_kernel(self, X: Array) -> Any:
-        if self.learner is None:
-            return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
-        return fit_kernel(clone(self.learner), X) if self.learner_ is None else self.learner_.kernel_
 
     def _fit_ridge(self, samples: Samples) -> None:
         Y = np.column_stack([self._scaling.convert(samples, k)[0] for k in range(samples.Y.shape[1])])

@@ -14,14 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Index
 from mercer.parameters import check_count, check_positive
 from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
-from mercer.regression.intervals import UnseenErrors, check_coverage
+from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
-from mercer.samples import check_rows
 from mercer.svm.dual import TwoClassSVM, run_in_threads
 from mercer.svm.selection import make_grid
 
@@ -143,7 +142,7 @@ def is_past_the_best(scores: Array) -> bool:
     return bool(np.all(lost.mean(axis=0) > lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
 
 
-class SelectedCRegressor(PathRegressor):
+class SelectedCRegressor(PredictsIntervals, PathRegressor):
     """A `PathRegressor` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
     def fit(
@@ -200,31 +199,6 @@ class SelectedCRegressor(PathRegressor):
         test = np.concatenate([test for _, test in folds])
         predicted = np.concatenate([trial.predicted for trial in trials])
         self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return intervals that hold the targets of about this share of new samples.
-
-        Their ends are the prediction plus quantiles of the errors that predictions of the folds had for
-        samples not in them, as in conformal prediction; of ``loss="poisson"``, of the errors divided by the
-        root of the prediction.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        coverage : float, default=0.9
-            The share of new targets that shall be inside; as many shall be below as above.
-
-        Returns
-        -------
-        low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
-            The ends.
-        """
-        check_is_fitted(self)
-        check_coverage(coverage)
-        predicted = self._predict_checked(check_rows(self, X, reset=False))
-        low, high = self.unseen_.interval(predicted, coverage)
-        return self._shape(low), self._shape(high)
 
     def _split(self, samples: Samples, groups: ArrayLike | None) -> list[tuple[Index, Index]]:
         """Return the rows of each fold that count; of a number of folds, rows in random order."""

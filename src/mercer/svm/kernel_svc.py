@@ -187,8 +187,8 @@ class KernelSVC(SVMClassifier):
         samples = check_samples(self, X, y, sample_weight, self.class_weight)
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
-        self.learner_ = _learn(self.learner, samples, given)
-        self.kernel_ = _kernel_of(self.learner, self.learner_, samples.X)
+        self.learner_ = learn(self, samples.X, samples.y, given)
+        self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
         counted = samples.select(np.flatnonzero(samples.weight > 0))
         problems = split_problems(counted.label, len(self.classes_), "ovo")
         if self.kernel_per_class_pair:
@@ -295,24 +295,26 @@ def _labels(n_rows: int, problems: Sequence[TwoClassProblem]) -> Index:
     return label
 
 
-def _learn(learner: Any, samples: Samples, given: dict[str, Any]) -> Any:
-    """Return the learner, fitted to what is given; None for a kernel, which has nothing to learn."""
+def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
+    """Return the learner of a machine, fitted; None for a kernel, which has nothing to learn."""
+    learner = machine.learner
     if learner is None or isinstance(learner, sk_kernels.Kernel):
         if given:
-            what = " and ".join(given)
+            what, name = " and ".join(given), type(machine).__name__
             raise ValueError(
-                f"{what} given, but the kernel {learner} is fixed: give KernelSVC a learner instead"
+                f"{what} given, but the kernel {learner} is fixed: give {name} a learner instead"
             )
         return None
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
-    fitted = clone(learner).fit(samples.X, samples.y, **given)
+    fitted = clone(learner).fit(X, y, **given)
     if not hasattr(fitted, "kernel_"):
         raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
     return fitted
 
 
-def _kernel_of(learner: Any, fitted: Any, X: Array) -> Any:
+def find_kernel(learner: Any, fitted: Any, X: Array) -> Any:
+    """Return the kernel of a learner that was fitted, or the one that was given."""
     if learner is None:
         return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
     return fit_kernel(clone(learner), X) if fitted is None else fitted.kernel_
