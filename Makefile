@@ -1,13 +1,13 @@
 # Every target sets itself up in .venv; nothing but Python (3.11 or newer), venv and make is needed.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SUM := $(shell cksum < pyproject.toml | cut -d' ' -f1)
 APP := .venv/.app-$(SUM)
 ALL := .venv/.test-$(SUM)
 NUMERICAL := tests/solvers tests/learners tests/svm
 OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-portable margins lint papers bench pages docs clean
+.PHONY: demo test test-portable margins lint papers bench pages docs release clean
 
 demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
@@ -38,12 +38,18 @@ bench: $(ALL)  ## speed against peers, as ratios
 pages: $(ALL)  ## write anew what the code on the pages prints
 	MPLBACKEND=agg $(BIN)/python tests/pages.py README.md docs/quick_start.md
 
-docs: .venv/.docs
+docs: .venv/.docs  ## the site, in docs/_build/html: read without a network, and warnings are errors
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 .venv/.docs: $(APP)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
+
+release: $(APP)  ## what would be uploaded, in dist/, and whether it may be
+	$(BIN)/python -m pip install --quiet build twine check-jsonschema
+	rm -rf dist && $(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 $(APP):
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

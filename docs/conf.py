@@ -1,7 +1,11 @@
 """Configuration of Sphinx."""
 
 import os
+import re
 from importlib.metadata import version as version_of
+
+from docutils import nodes
+from latex2mathml.converter import convert
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples are small: threads that wait for others take longer
 
@@ -14,7 +18,6 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["amsmath", "dollarmath"]
@@ -23,6 +26,8 @@ exclude_patterns = ["_build"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "secondary_sidebar_items": {"*": ["page-toc"]},  # of examples there is none: code needs the room
     "show_prev_next": False,
@@ -47,3 +52,30 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
 }
+
+
+# formulas are MathML, which browsers show without a script and without a network
+
+html_math_renderer = "mathml"
+
+
+def as_mathml(node, **options):
+    """Convert a formula; its number, which MathML has no place for, stands after it."""
+    return convert(re.sub(r"\\tag\{(.*?)\}", r"\\qquad\\text{(\1)}", node.astext()), **options)
+
+
+def show_inline(writer, node):
+    """Write a formula inside a line."""
+    writer.body.append(as_mathml(node))
+    raise nodes.SkipNode
+
+
+def show_block(writer, node):
+    """Write a formula on lines of its own, which scroll on a narrow screen."""
+    writer.body.append(f'<div class="formula" tabindex="0">{as_mathml(node, display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Tell Sphinx how formulas are written."""
+    app.add_html_math_renderer("mathml", (show_inline, None), (show_block, None))

@@ -63,9 +63,8 @@ class StumpRegressor(FixedCRegressor, StumpMachine):
     C : float, default=1.0
         The weight of the losses against the penalty. Standardised features need values of about 2⁻¹⁰ (noise
         almost everywhere) to 2¹⁰ (almost none).
-    loss : {"squared_error", "absolute_error", "quantile", "epsilon_insensitive", "poisson"}, \
-            default="squared_error"
-        (y − f)² / 2 for the mean; \|y − f\| for the median; the pinball loss for a quantile;
+    loss : {"squared_error", "absolute_error", "quantile", "epsilon_insensitive", "poisson"}
+        (y − f)² / 2 for the mean, the default; \|y − f\| for the median; the pinball loss for a quantile;
         max(0, \|y − f\| − ε); or exp f − y f for counts and other targets of at least 0, with exp f as the
         prediction.
     quantile : float, default=0.5

@@ -100,8 +100,8 @@ class TreeRegressor(FixedCRegressor, TreeMachine):
     say about two samples (`mercer.kernels.Tree`). The machine sees how features act together, and like trees
     it is not led astray by one feature far out.
 
-    Up to 5000 samples it is solved on the Gram matrix, in O(n³). Of more, `n_landmarks` drawn at random stand
-    for all (Nyström's approximation), in O(n `n_landmarks`²).
+    Up to 5000 samples it is solved on the Gram matrix, in O(n³). Of more, m = `n_landmarks` drawn at random
+    stand for all (Nyström's approximation), in O(n m²).
 
     Parameters
     ----------

@@ -1,0 +1,33 @@
+"""What a release says of itself in several places says the same."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same_everywhere():
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in read("CITATION.cff")
+    assert re.search(r"^## \[(.*?)\]", read("CHANGELOG.md"), flags=re.MULTILINE)[1] == version
+
+
+def test_every_supported_python_is_tested_on_three_systems():
+    promised = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if ":: 3." in name]
+    workflow = read(".github/workflows/test.yml")
+    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{version}"' for version in promised)
+    assert re.search(r"os: \[(.*)\]", workflow)[1] == "ubuntu-latest, macos-latest, windows-latest"
+    assert "make test " in workflow
+    assert PROJECT["requires-python"].startswith(f">={promised[0]}")
+
+
+def test_every_paper_is_cited():
+    titles = re.findall(r"\[\w+\] .*?\. \*(.+?)\.\*", read("README.md").replace("\n", " "))
+    assert len(titles) == 5
+    assert [title for title in titles if f"title: {title}\n" not in read("CITATION.cff")] == []
