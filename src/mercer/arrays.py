@@ -51,6 +51,24 @@ def like(reference: Any, array: Any) -> Any:
     return xp.asarray(array, device=place)
 
 
+def matching(reference: Any, array: Any) -> Any:
+    """Return numbers as an array of the library, device and precision of another; NumPy mixes precisions."""
+    moved = like(reference, array if hasattr(array, "dtype") else np.asarray(array, dtype=np.float64))
+    return moved if is_of_numpy(moved) else array_namespace(moved).astype(moved, reference.dtype, copy=False)
+
+
+def at_once(X: Any, of_numpy: int) -> int:
+    """Return the numbers to hold at a time: of tensors at least 0.5 GB, as each step has its cost."""
+    return of_numpy if is_of_numpy(X) else max(of_numpy, 2**26)
+
+
+def apply(function: str, array: Array) -> Array:
+    """Return a function of each number, in place if the array is one of NumPy."""
+    in_place = {"out": array} if is_of_numpy(array) else {}
+    values: Array = getattr(array_namespace(array), function)(array, **in_place)
+    return values
+
+
 def take(array: Any, places: Any) -> Any:
     """Return the entries of an array at some places, which may be an array of another library."""
     return array[like(array, places)]

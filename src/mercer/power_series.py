@@ -5,11 +5,12 @@ coefficients are positive, g(c κ) is a kernel for a kernel κ ≥ 0 and a const
 inside the radius of convergence.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._typing import Array
+from mercer.arrays import namespace
 from mercer.compiled import njit
 
 RADIUS = {  # [OSW02, Table 1], its column R; the first is the series of (13)
@@ -39,6 +40,15 @@ def add_terms(terms: PowerSum, kappa: Array, total: Array) -> None:
         for i in range(len(terms.weights)):
             if terms.weights[i] != 0.0:
                 _add_term(terms.function, terms.constants[i], terms.weights[i], kappa[row], total[row])
+
+
+def add_terms_of_tensor(terms: PowerSum, kappa: Any, total: Any) -> None:
+    """Add up the terms for each κ of a tensor, where that is."""
+    xp = namespace(kappa)
+    formula = (lambda z: 1.0 / (1.0 - z), xp.exp, xp.sinh, xp.cosh, xp.atanh, lambda z: -xp.log1p(-z))
+    for constant, weight in zip(terms.constants.tolist(), terms.weights.tolist(), strict=True):
+        if weight != 0.0:
+            total += weight * formula[terms.function](constant * kappa)
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -49,9 +49,15 @@ def no_numbers(estimator: Any, what: str) -> ValueError:
 
 def _tensor_kinds(estimator: Any, X: Any) -> list[Any]:
     """Return the kinds of numbers that a tensor may stay of; complain if it cannot be computed with."""
-    name, xp = type(estimator).__name__, namespace(X)
+    name = type(estimator).__name__
     if not get_tags(estimator).array_api_support:
         raise TypeError(f"{name} takes arrays of NumPy, and no tensors: give X.cpu().numpy().")
+    return float_kinds(name, X)
+
+
+def float_kinds(name: str, X: Any) -> list[Any]:
+    """Return single and double precision, the latter of which a device must have."""
+    xp = namespace(X)
     if xp.float64 not in supported_float_dtypes(xp, X.device):
         raise TypeError(f"{name} computes in double precision, which {X.device} does not have: give X.cpu().")
     return [xp.float64, xp.float32]

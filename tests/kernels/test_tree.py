@@ -11,8 +11,9 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 import reference
 from mercer import BoostedKernel, KernelSVC
-from mercer.kernels import Tree, tree
-from mercer.kernels.tree import BLOCK, SOME_ROWS, city_block, median_gamma
+from mercer.kernels import Tree, metrics
+from mercer.kernels.metrics import BLOCK, city_block
+from mercer.kernels.tree import SOME_ROWS, median_gamma
 
 
 def test_it_is_the_mean_over_all_trees_of_every_depth(rng):
@@ -53,7 +54,7 @@ def test_it_is_scikit_learns_laplacian_kernel(rng, n_columns):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_many_distances_are_those_of_scipy_in_any_order_of_memory(monkeypatch, rng, order):
-    monkeypatch.setattr(tree, "FEW", 0)
+    monkeypatch.setattr(metrics, "FEW", 0)
     X = np.asarray(rng.normal(size=(3 * BLOCK // 2, 4)), order=order)
     assert_allclose(city_block(X[::2], X), cdist(X[::2], X, "cityblock"), rtol=1e-13)
 
@@ -112,6 +113,6 @@ def test_sparse_rows_are_refused_with_the_way_out():
 
 @pytest.mark.parametrize("few", [0, 10**7])
 def test_distances_of_rows_that_do_not_fit_are_refused(monkeypatch, rng, few):
-    monkeypatch.setattr(tree, "FEW", few)
+    monkeypatch.setattr(metrics, "FEW", few)
     with pytest.raises(ValueError, match="columns"):
         city_block(rng.normal(size=(4, 3)), rng.normal(size=(4, 2)))

@@ -6,9 +6,14 @@ from typing import Any, Self, final
 import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array
+from mercer.arrays import at_once, is_tensor, like, matching, namespace
+from mercer.samples import float_kinds
+
+BLOCK = 2**22  # kernel values held at a time in a product: 32 MB
 
 
 class Kernel(sk_kernels.Kernel):
@@ -22,6 +27,9 @@ class Kernel(sk_kernels.Kernel):
 
     Calling the kernel checks its arguments: rows that are sparse, not finite or not two-dimensional are
     refused with scikit-learn's own errors. `gram` trusts its arrays.
+
+    Within ``sklearn.config_context(array_api_dispatch=True)`` rows may be tensors: kernel values are computed
+    where these are, in their precision. The kernel's own arrays are those of NumPy, wherever it is used.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -47,6 +55,19 @@ class Kernel(sk_kernels.Kernel):
         """Return k(X[i], X[i]) for each row, without the Gram matrix."""
 
     @final
+    def product(self, X: Any, Y: Any, v: Any) -> Array:
+        """Return k(X, Y) v for a vector or a matrix v, in double precision, without the Gram matrix.
+
+        It is computed in blocks of rows of X, of 32 MB, or on a device 0.5 GB, in double precision.
+        """
+        X, Y = _both(X, Y)
+        xp = namespace(X)
+        v = xp.astype(like(X, v), xp.float64, copy=False)
+        blocks = gen_batches(len(X), max(1, at_once(X, BLOCK) // max(1, len(Y))))
+        values: Array = xp.concat([xp.astype(self.gram(X[b], Y), xp.float64, copy=False) @ v for b in blocks])
+        return values
+
+    @final
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the Gram matrix of the rows of X and Y (of X with itself if Y is None).
 
@@ -62,11 +83,15 @@ class Kernel(sk_kernels.Kernel):
         """Return ‖φ(x) − φ(y)‖² = k(x, x) − 2 k(x, y) + k(y, y), the distance that the kernel induces."""
         X, Y = _both(X, Y)
         D = self.diag(X)[:, None] - 2 * self.gram(X, Y) + self.diag(Y)[None, :]
-        return np.maximum(D, 0, out=D)
+        return not_negative(D)
 
     def is_stationary(self) -> bool:
         """Whether k(x, x') depends on x − x' alone."""
         return False
+
+    def __sklearn_array_api_convert__(self, convert: Any) -> Self:
+        """Return the kernel itself, whose arrays stay those of NumPy where an estimator moves."""
+        return self
 
     @final
     def __eq__(self, other: object) -> bool:
@@ -103,15 +128,28 @@ class FeatureKernel(Kernel):
     @final
     def diag(self, X: Array) -> Array:
         """Return the squared lengths of the features."""
-        F = self.transform(X)
-        lengths: Array = np.einsum("ij,ij->i", F, F)
-        return lengths
+        return squared_lengths(self.transform(X))
 
 
 def as_rows(X: Any, name: str = "X") -> Array:
-    """Return X as a matrix of finite float64 numbers, not copied if it is one; refuse anything else."""
-    rows: Array = check_array(X, dtype=np.float64, input_name=name)
+    """Return X as a matrix of finite float64 numbers, not copied if it is one; refuse anything else.
+
+    A tensor stays one, and of its precision, where scikit-learn's array API dispatch is on.
+    """
+    kind: Any = float_kinds("A kernel", X) if is_tensor(X) else np.float64
+    rows: Array = check_array(X, dtype=kind, input_name=name)
     return rows
+
+
+def squared_lengths(F: Array) -> Array:
+    """Return ‖F[i]‖² of each row."""
+    lengths: Array = namespace(F).linalg.vecdot(F, F)
+    return lengths
+
+
+def not_negative(D: Array) -> Array:
+    """Return what rounding errors have made negative as zero; an array of NumPy, in place."""
+    return np.maximum(D, 0.0, out=D) if isinstance(D, np.ndarray) else namespace(D).clip(D, 0.0, None)
 
 
 def check_columns(X: Array, expected: int) -> None:
@@ -123,7 +161,7 @@ def check_columns(X: Array, expected: int) -> None:
 def _both(X: Any, Y: Any) -> tuple[Array, Array]:
     """Check two sets of rows; what was one object stays one, so that its features are computed once."""
     rows = as_rows(X)
-    others = rows if Y is X else as_rows(Y, "Y")
+    others = rows if Y is X else matching(rows, as_rows(Y, "Y"))
     if rows.shape[1] != others.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} columns, Y has {others.shape[1]}: they must have the same")
     return rows, others

@@ -7,7 +7,10 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.arrays import apply, at_once, is_of_numpy, namespace
 from mercer.kernels.base import Kernel
+from mercer.kernels.metrics import squared_distances
+from mercer.kernels.tensors import diag_of, gram_of
 
 BLOCK = 2**20  # entries of the matrices that are computed at a time
 
@@ -52,8 +55,8 @@ class Combination(Kernel):
 
     def gram(self, X: Array, Y: Array) -> Array:
         """Return the weighted sum of the Gram matrices."""
-        total = np.zeros((len(X), len(Y)))
-        size = max(1, BLOCK // max(1, len(Y)))
+        total: Array = namespace(X).zeros((len(X), len(Y)), dtype=X.dtype, device=X.device)
+        size = max(1, at_once(X, BLOCK) // max(1, len(Y)))
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             self._add(X[rows], Y, total[rows])
@@ -61,9 +64,9 @@ class Combination(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return the weighted sum of the diagonals."""
-        total = np.zeros(len(X))
+        total: Array = namespace(X).zeros(len(X), dtype=X.dtype, device=X.device)
         for kernel, weight, columns in self._used():
-            total += weight * kernel.diag(restrict(X, columns))
+            total += weight * diag_of(kernel, restrict(X, columns))
         return total
 
     def _used(self) -> list[tuple[Any, float, tuple[int, ...] | None]]:
@@ -80,13 +83,12 @@ class Combination(Kernel):
         for kernel, weight, columns in self._used():
             x, y = restrict(X, columns), restrict(Y, columns)
             if not is_rbf(kernel):
-                total += weight * kernel(x, y)
+                total += weight * gram_of(kernel, x, y)
                 continue
             shape, width = shape_of(kernel)
             if (columns, shape) not in distances:
                 distances = {(columns, shape): squared_distances(x, y, shape)}  # kernels of a group follow
-            part = distances[columns, shape] * (-0.5 / width**2)
-            np.exp(part, out=part)
+            part = apply("exp", distances[columns, shape] * (-0.5 / width**2))
             part *= weight
             total += part
 
@@ -97,7 +99,8 @@ def restrict(X: Array, columns: tuple[int, ...] | None) -> Array:
         return X
     if max(columns) >= X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns, but the kernel looks at column {max(columns)}")
-    return np.ascontiguousarray(X[:, list(columns)])
+    some = X[:, list(columns)]
+    return np.ascontiguousarray(some) if is_of_numpy(some) else some
 
 
 def is_rbf(kernel: Any) -> bool:
@@ -111,15 +114,3 @@ def shape_of(kernel: sk_kernels.RBF) -> tuple[tuple[float, ...], float]:
     one_for_all = np.ndim(kernel.length_scale) == 0
     shape = () if one_for_all else tuple(float(f"{ratio:.12g}") for ratio in widths / widths[0])
     return shape, float(widths[0])
-
-
-def squared_distances(X: Array, Y: Array, shape: tuple[float, ...] = ()) -> Array:
-    """Return the squared distances of all rows, columns being divided by their shape first."""
-    if shape:
-        X, Y = X / np.array(shape), Y / np.array(shape)
-    if X.shape[1] == 1:
-        return np.square(X - Y.T)
-    centre = X.mean(axis=0)
-    X, Y = X - centre, Y - centre
-    D = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)[None, :] - 2.0 * (X @ Y.T)
-    return np.maximum(D, 0.0, out=D)

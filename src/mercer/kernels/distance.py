@@ -14,7 +14,8 @@ What needs a positive semi-definite kernel (Gaussian processes, KernelRidge, Ker
 needs the exact Δ, which `spanning` finds.
 
 Distances are SciPy's ``cdist``, which sums differences. scikit-learn's ``euclidean_distances`` is faster but
-expands the square, and for rows that nearly coincide loses all digits of their distance.
+expands the square, and for rows that nearly coincide loses all digits of their distance. Those of tensors
+(`mercer.kernels.metrics`) are expanded in double precision, but for such rows.
 """
 
 from abc import abstractmethod
@@ -28,8 +29,12 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, namespace, to_numpy
 from mercer.kernels.base import FeatureKernel, Kernel, as_rows
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
+from mercer.kernels.metrics import city_block, euclidean
+
+TENSOR_METRICS = {"cityblock": city_block, "euclidean": euclidean}
 
 
 class DistanceKernel(Kernel):
@@ -58,7 +63,7 @@ class DistanceKernel(Kernel):
         It is positive semi-definite for rows inside of that: span all rows that it will see, or two opposite
         corners of a box, or points of a ball, that holds them.
         """
-        return cls(delta=cls._constant(as_rows(X)))
+        return cls(delta=cls._constant(to_numpy(as_rows(X))))
 
     @final
     @classmethod
@@ -91,21 +96,24 @@ class DistanceKernel(Kernel):
         (2, 1000)
         """
         check_scalar(n_hypotheses, "n_hypotheses", Integral, min_val=1)
-        rows = as_rows(X)
+        rows = to_numpy(as_rows(X))
         scale = np.sqrt(cls._constant(rows) / n_hypotheses)
         return cls._draw(rows, n_hypotheses, check_random_state(random_state), float(scale))
 
     @final
     def gram(self, X: Array, Y: Array) -> Array:
         """Return K with K[i, j] = Δ − ‖X[i] − Y[j]‖."""
-        K: Array = cdist(X, Y, self.metric)
-        np.subtract(self.delta, K, out=K)
+        K = cdist(X, Y, self.metric) if is_of_numpy(X) else TENSOR_METRICS[self.metric](X, Y)
+        K *= -1.0
+        K += self.delta
         return K
 
     @final
     def diag(self, X: Array) -> Array:
         """Return Δ for each row."""
-        return np.full(len(as_rows(X)), self.delta, dtype=np.float64)
+        rows = as_rows(X)
+        values: Array = namespace(rows).full(len(rows), self.delta, dtype=rows.dtype, device=rows.device)
+        return values
 
     @final
     def is_stationary(self) -> bool:

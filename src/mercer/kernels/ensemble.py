@@ -16,6 +16,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from mercer._typing import Array
+from mercer.arrays import like, matching, namespace
 from mercer.kernels.base import FeatureKernel, as_rows
 
 
@@ -55,7 +56,7 @@ class StumpEnsemble(FeatureKernel):
         last = np.max(self.features)
         if rows.shape[1] <= last:
             raise ValueError(f"X has {rows.shape[1]} columns, but a stump looks at column {last} (from 0)")
-        return _votes(rows[:, self.features], self.thresholds, self.scale)
+        return _votes(rows[:, like(rows, np.asarray(self.features))], self.thresholds, self.scale)
 
 
 @final
@@ -91,7 +92,8 @@ class PerceptronEnsemble(FeatureKernel):
 
     def transform(self, X: Any) -> Array:
         """Return the scaled votes of the perceptrons, one row for each row of X."""
-        return _votes(as_rows(X) @ np.transpose(self.directions), self.thresholds, self.scale)
+        rows = as_rows(X)
+        return _votes(rows @ matching(rows, self.directions).T, self.thresholds, self.scale)
 
 
 def draw_stumps(
@@ -121,4 +123,5 @@ def draw_perceptrons(
 
 
 def _votes(values: Array, thresholds: Array, scale: float) -> Array:
-    return np.where(values >= thresholds, scale, -scale)
+    votes: Array = namespace(values).astype(values >= matching(values, thresholds), values.dtype)
+    return 2.0 * scale * votes - scale

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.kernels.base import FeatureKernel, as_rows, check_columns
+from mercer.arrays import apply, at_once, matching, namespace
+from mercer.kernels.base import FeatureKernel, as_rows, check_columns, squared_lengths
 
 _BLOCK = 2**20  # numbers per block of samples: 8 MiB of memory
 
@@ -63,10 +64,13 @@ class Mixture(FeatureKernel):
         rows = as_rows(X)
         n_mixtures, n_components, d = self.means.shape
         check_columns(rows, d)
-        features = np.empty((len(rows), n_mixtures, n_components))
-        for block in gen_batches(len(rows), max(1, _BLOCK // (n_components * d))):
+        xp = namespace(rows)
+        shape = len(rows), n_mixtures, n_components
+        features: Array = xp.empty(shape, dtype=rows.dtype, device=rows.device)
+        for block in gen_batches(len(rows), max(1, at_once(rows, _BLOCK) // (n_components * d))):
+            some = xp.astype(rows[block], xp.float64, copy=False)
             for t in range(n_mixtures):
-                features[block, t] = np.sqrt(self.alpha[t]) * self._posteriors(rows[block], t)  # [HBW06] (6)
+                features[block, t] = float(np.sqrt(self.alpha[t])) * self._posteriors(some, t)  # [HBW06] (6)
         return features.reshape(len(rows), n_mixtures * n_components)
 
     def covariances(self, t: int) -> Array:
@@ -79,14 +83,16 @@ class Mixture(FeatureKernel):
 
     def _posteriors(self, X: Array, t: int) -> Array:
         """Return p_t(j | x)."""
+        xp = namespace(X)
         centre = self.means[t].mean(axis=0)  # far from zero, differences of products would lose digits
-        rows, means, factors = X - centre, self.means[t] - centre, self.factors[t]
-        values = np.empty((len(X), len(means)))
-        for j, mean in enumerate(means):
+        means, factors = matching(X, self.means[t] - centre), matching(X, self.factors[t])
+        rows = X - matching(X, centre)
+        values = xp.empty((len(X), len(means)), dtype=X.dtype, device=X.device)
+        for j in range(len(means)):
             P = factors[min(j, len(factors) - 1)]
-            Z = (rows - mean) * P if P.ndim == 1 else rows @ P - mean @ P
-            values[:, j] = self.offsets[t, j] - 0.5 * np.einsum("ij,ij->i", Z, Z)
-        values -= values.max(axis=1, keepdims=True)
-        np.exp(values, out=values)
-        values /= values.sum(axis=1, keepdims=True)  # [HBW06] (4)
+            Z = (rows - means[j]) * P if P.ndim == 1 else rows @ P - means[j] @ P
+            values[:, j] = float(self.offsets[t, j]) - 0.5 * squared_lengths(Z)
+        values -= xp.max(values, axis=1, keepdims=True)
+        values = apply("exp", values)
+        values /= xp.sum(values, axis=1, keepdims=True)  # [HBW06] (4)
         return values

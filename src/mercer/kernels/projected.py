@@ -5,7 +5,9 @@ from typing import Any, final
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.arrays import matching
 from mercer.kernels.base import FeatureKernel, as_rows, check_columns
+from mercer.kernels.tensors import gram_of
 
 
 @final
@@ -51,6 +53,6 @@ class Projected(FeatureKernel):
         """Return κ(X, Z) A, one row for each row of X."""
         rows = as_rows(X)
         check_columns(rows, len(self.coef) if self.base is None else self.landmarks.shape[1])
-        inputs = rows if self.base is None else self.base(rows, self.landmarks)
-        features: Array = inputs @ self.coef
+        inputs = rows if self.base is None else gram_of(self.base, rows, matching(rows, self.landmarks))
+        features: Array = inputs @ matching(rows, self.coef)
         return features

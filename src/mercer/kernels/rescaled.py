@@ -2,11 +2,12 @@
 
 from typing import Any, final
 
-import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.arrays import matching, namespace
 from mercer.kernels.base import Kernel, check_columns
+from mercer.kernels.tensors import diag_of, gram_of
 
 
 @final
@@ -45,19 +46,19 @@ class Rescaled(Kernel):
 
     def gram(self, X: Array, Y: Array) -> Array:
         """Return κ of the scaled rows."""
-        K: Array = np.asarray(self.base(self.scaled(X), self.scaled(Y)))
-        return K
+        return gram_of(self.base, self.scaled(X), self.scaled(Y))
 
     def diag(self, X: Array) -> Array:
         """Return κ of each scaled row with itself."""
-        values: Array = np.asarray(self.base.diag(self.scaled(X)))
-        return values
+        return diag_of(self.base, self.scaled(X))
 
     def scaled(self, X: Array) -> Array:
         """Return rows as the base kernel sees them."""
         check_columns(X, len(self.center))
-        clipped = X if self.low is None else np.clip(X, self.low, self.high)
-        return (clipped - self.center) / self.scale
+        clipped = X
+        if self.low is not None:
+            clipped = namespace(X).clip(X, matching(X, self.low), matching(X, self.high))
+        return (clipped - matching(X, self.center)) / matching(X, self.scale)
 
     def with_base(self, base: sk_kernels.Kernel) -> "Rescaled":
         """Return another kernel of the same scaled rows."""

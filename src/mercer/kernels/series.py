@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, namespace
 from mercer.kernels.base import Kernel, check_columns
-from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms
+from mercer.kernels.tensors import diag_of, gram_of
+from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms, add_terms_of_tensor
 
 LARGEST = 700.0  # the exponential of much more is infinite
 
@@ -71,30 +73,32 @@ class Series(Kernel):
     def gram(self, X: Array, Y: Array) -> Array:
         """Return the sum of the terms for each pair of rows."""
         if not self.by_feature:
-            return self._sum(self.base(X, Y))
+            return self._sum(gram_of(self.base, X, Y))
         check_columns(X, np.shape(self.constants)[1])
         columns = [(X[:, [j]], Y[:, [j]]) for j in range(X.shape[1])]
-        return self._sum_of_products([self.base(x, y) for x, y in columns])
+        return self._sum_of_products([gram_of(self.base, x, y) for x, y in columns])
 
     def diag(self, X: Array) -> Array:
         """Return the sum of the terms of each row with itself."""
         if not self.by_feature:
-            return self._sum(self.base.diag(X)[:, None])[:, 0]
+            return self._sum(diag_of(self.base, X)[:, None])[:, 0]
         check_columns(X, np.shape(self.constants)[1])
-        columns = [self.base.diag(X[:, [j]])[:, None] for j in range(X.shape[1])]
+        columns = [diag_of(self.base, X[:, [j]])[:, None] for j in range(X.shape[1])]
         return self._sum_of_products(columns)[:, 0]
 
     def _sum(self, kappa: Array) -> Array:
-        total = np.zeros(kappa.shape)
+        total: Array = namespace(kappa).zeros_like(kappa)
         self._add(self.constants, self.factor * np.asarray(self.weights), kappa, total)
         return total
 
     def _sum_of_products(self, kappas: list[Array]) -> Array:
-        total, factor = np.zeros(kappas[0].shape), np.empty(kappas[0].shape)
+        xp = namespace(kappas[0])
+        total: Array = xp.zeros_like(kappas[0])
+        factor = xp.empty_like(total)
         for constants, weight in zip(self.constants, self.weights, strict=True):
             if weight == 0.0:
                 continue
-            term = np.full(total.shape, weight)
+            term = xp.full_like(total, float(weight))
             for c, kappa in zip(constants, kappas, strict=True):
                 factor[:] = 0.0
                 self._add(np.array([c]), np.array([self.factor]), kappa, factor)
@@ -106,12 +110,19 @@ class Series(Kernel):
         check_inside(self.function, float(np.max(constants, initial=0.0)) * kappa)
         # read-only arrays would be another type to numba, for which it would compile once more
         terms = PowerSum(FUNCTIONS.index(self.function), np.array(constants), weights)
-        add_terms(terms, np.ascontiguousarray(kappa, dtype=np.float64), total)
+        if is_of_numpy(kappa):
+            add_terms(terms, np.ascontiguousarray(kappa, dtype=np.float64), total)
+        else:
+            add_terms_of_tensor(terms, kappa, total)
 
 
 def check_inside(function: str, argument: Array) -> None:
     """Raise unless the arguments of a series are not negative and inside its radius of convergence."""
-    low, high = float(np.min(argument, initial=0.0)), float(np.max(argument, initial=0.0))
+    if is_of_numpy(argument):
+        low, high = float(np.min(argument, initial=0.0)), float(np.max(argument, initial=0.0))
+    else:
+        xp = namespace(argument)
+        low, high = float(xp.min(argument)), float(xp.max(argument))
     limit = min(RADIUS[function], LARGEST)
     if low < -1e-12 or not high < limit:
         raise ValueError(

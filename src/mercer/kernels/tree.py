@@ -16,15 +16,13 @@ each feature, parts the two rows.
 from typing import Any, Self, final
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mercer._typing import Array
-from mercer.compiled import njit
-from mercer.kernels.base import Kernel, as_rows, check_columns
+from mercer.arrays import apply, namespace, to_numpy
+from mercer.kernels.base import Kernel, as_rows
+from mercer.kernels.metrics import city_block
 
 SOME_ROWS = 1000  # of which the median distance is taken
-FEW = 10**7  # differences that SciPy sums up before numba would be loaded
-BLOCK = 512  # columns of distances that are summed up while they are in the cache
 
 
 @final
@@ -82,11 +80,13 @@ class Tree(Kernel):
             )
         K = city_block(X, Y)
         K *= -self.gamma
-        return np.exp(K, out=K)
+        return apply("exp", K)
 
     def diag(self, X: Array) -> Array:
         """Return 1 for each row."""
-        return np.ones(len(as_rows(X)))
+        rows = as_rows(X)
+        ones: Array = namespace(rows).ones(len(rows), dtype=rows.dtype, device=rows.device)
+        return ones
 
     def is_stationary(self) -> bool:
         """Whether k(x, x') depends on x − x' alone: it does."""
@@ -100,29 +100,6 @@ def fit_kernel(kernel: Any, X: Array) -> Any:
 
 def median_gamma(X: Array) -> float:
     """Return one over the median of ‖x − x'‖₁ over all pairs of distinct rows; of many rows, of some."""
-    some = np.unique(X[:: max(1, len(X) // SOME_ROWS)], axis=0)
+    some = np.unique(to_numpy(X[:: max(1, len(X) // SOME_ROWS)]), axis=0)
     distance = city_block(some, some)[np.triu_indices(len(some), 1)]
     return float(1.0 / np.median(distance)) if len(distance) else 1.0
-
-
-def city_block(X: Array, Y: Array) -> Array:
-    """Return the distances ‖X[i] − Y[j]‖₁; many of them, in a third of the time of SciPy's ``cdist``."""
-    if X.size * len(Y) <= FEW:
-        distances: Array = cdist(X, Y, "cityblock")
-        return distances
-    check_columns(X, Y.shape[1])  # compiled code would read beyond the end
-    out = np.zeros((len(X), len(Y)))
-    _add_distances(np.ascontiguousarray(X, dtype=np.float64), np.array(Y.T, np.float64, order="C"), out)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _add_distances(X: Array, columns: Array, out: Array) -> None:
-    for start in range(0, columns.shape[1], BLOCK):
-        stop = min(start + BLOCK, columns.shape[1])
-        for i in range(X.shape[0]):
-            row = out[i, start:stop]
-            for d in range(X.shape[1]):
-                x, column = X[i, d], columns[d, start:stop]
-                for j in range(stop - start):  # no sum over j: this loop is vectorised as it stands
-                    row[j] += abs(x - column[j])

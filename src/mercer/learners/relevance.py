@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.kernels import Kernel, Perceptron, Rescaled, Tree
-from mercer.kernels.tree import city_block
+from mercer.kernels.metrics import city_block
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory

@@ -12,7 +12,8 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
 from mercer.kernels import Combination
-from mercer.kernels.combination import is_rbf, restrict, shape_of, squared_distances
+from mercer.kernels.combination import is_rbf, restrict, shape_of
+from mercer.kernels.metrics import squared_distances
 from mercer.limits import check_memory
 from mercer.parameters import check_option
 from mercer.solvers.cholesky import factor_low_rank

@@ -11,7 +11,8 @@ from sklearn.gaussian_process import kernels as sk_kernels
 from mercer._typing import Array
 from mercer.compiled import njit
 from mercer.kernels import Series
-from mercer.kernels.combination import is_rbf, shape_of, squared_distances
+from mercer.kernels.combination import is_rbf, shape_of
+from mercer.kernels.metrics import squared_distances
 from mercer.kernels.series import check_inside
 from mercer.parameters import check_option, check_positive
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, evaluate_series
