@@ -13,9 +13,10 @@ from scipy.special import softmax
 
 from benchmarks.tables.folds import remember
 from benchmarks.tables.sources import split
-from mercer.search.blend import log_losses, select
+from mercer.search.blend import select
 from mercer.search.bootstrap import draw_rows
 from mercer.search.calibration import by_class, fit_calibration
+from mercer.search.label_race import log_losses
 from mercer.search.label_task import LabelTask
 from mercer.search.selection_rule import Rule, choose, find_nearby
 

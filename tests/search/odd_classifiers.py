@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from mercer.search import label_task, pair_task, schedule, search, task
+from mercer.search import base, label_task, pair_task, sample_task, schedule, search, task
 
 
 class Journal:
@@ -21,7 +21,7 @@ class Journal:
 
     def replaces_time(self, monkeypatch):
         """Let all of the search go by this clock, which runs on when a classifier says so."""
-        for module in (task, schedule, label_task, pair_task, search):
+        for module in (task, schedule, base, sample_task, label_task, pair_task, search):
             if hasattr(module, "time"):
                 monkeypatch.setattr(module, "time", self)
 

@@ -81,8 +81,8 @@ def noisy(rng):
 
 def test_decision_values_are_calibrated_before_they_are_summed(noisy):
     ballot = hold_ballot(noisy)
-    for k, calibration in enumerate(ballot.calibrations):
-        assert_allclose(softmax(ballot.values[k], axis=1), calibration(noisy.decisions[:, k]))
+    for k, calibration in enumerate(ballot.units):
+        assert_allclose(softmax(ballot.values[k], axis=1), calibration(noisy.said[:, k]))
     weights = ballot.weigh()
     assert weights[0] > 0.1  # units do not matter
     assert weights[1] > 0.1
@@ -90,15 +90,15 @@ def test_decision_values_are_calibrated_before_they_are_summed(noisy):
 
 def test_weights_and_units_of_a_fold_are_those_of_the_other_folds(noisy):
     ballot = hold_ballot(noisy)
-    values = held_out_values(noisy, ballot)
+    values = held_out_values(ballot)
     for k in range(4):
         mine = noisy.fold == k
-        label, alike = ballot.label[~mine], np.ones((~mine).sum())
-        units = [fit_calibration(noisy.decisions[~mine, j], label) for j in range(3)]
-        others = np.array([unit.values(noisy.decisions[:, j]) for j, unit in enumerate(units)])
+        label, alike = ballot.truth[~mine], np.ones((~mine).sum())
+        units = [fit_calibration(noisy.said[~mine, j], label) for j in range(3)]
+        others = np.array([unit.values(noisy.said[:, j]) for j, unit in enumerate(units)])
         weights = select(others[:, ~mine], label, alike, np.arange(3))
         assert_allclose(values[mine], sum(w * v[mine] for w, v in zip(weights, others, strict=True)))
-    measure = measure_blend(noisy, ballot, values)
+    measure = measure_blend(ballot, values)
     assert_allclose(measure.value, np.mean(values.argmax(axis=1) != np.arange(80) % 2))
     assert measure.low < measure.value < measure.high
     assert measure.n_samples == 80
@@ -108,7 +108,7 @@ def test_a_blend_of_two_halves_of_the_truth_knows_more_than_either(rng):
     signs = np.where(np.arange(400) % 2 == 1, 1.0, -1.0)
     race = race_of(signs[:, None] + 1.5 * rng.normal(size=(400, 2)))
     ballot = hold_ballot(race)
-    assert measure_blend(race, ballot, held_out_values(race, ballot)).value < race.errors(np.arange(2)).min()
+    assert measure_blend(ballot, held_out_values(ballot)).value < race.errors(np.arange(2)).min()
 
 
 class Says:
@@ -126,15 +126,15 @@ class Says:
 
 def test_predictions_are_those_of_the_weighted_calibrated_sum(noisy, rng):
     calibrations = tuple(Calibration(1.0 + k, np.array([-0.3, 0.3]) * k) for k in range(3))
-    ballot, classes = hold_ballot(noisy)._replace(calibrations=calibrations), noisy.task.classes
+    ballot, classes = hold_ballot(noisy)._replace(units=calibrations), noisy.task.classes
     weights = np.array([0.5, 0.3, 0.2])
     fitted = {0: Says(0, classes), 2: Says(2, classes)}  # the one with the weight 0.3 could not be fitted
-    blend = make_blend(noisy, ballot, weights, fitted)
+    blend = make_blend(ballot, weights, fitted)
     assert blend.names == ("c0", "c2")
     X = rng.normal(size=(20, 3))
     slow = 0.0
     for k in (0, 2):
-        chances = ballot.calibrations[k](X[:, k])
+        chances = ballot.units[k](X[:, k])
         slow = slow + weights[k] / 0.7 * np.log(chances[:, 1] / chances[:, 0])
     assert_allclose(blend.decision_function(X), slow)
     assert_array_equal(blend.predict(X), classes[(slow > 0).astype(int)])
@@ -142,7 +142,7 @@ def test_predictions_are_those_of_the_weighted_calibrated_sum(noisy, rng):
 
 def test_a_winner_without_weight_is_the_blend_if_nothing_else_could_be_fitted(noisy):
     ballot = hold_ballot(noisy)
-    blend = make_blend(noisy, ballot, np.array([0.0, 1.0, 0.0]), {0: Says(0, noisy.task.classes)})
+    blend = make_blend(ballot, np.array([0.0, 1.0, 0.0]), {0: Says(0, noisy.task.classes)})
     assert blend.names == ("c0",)
     assert_array_equal(blend.weights, [1.0])
 

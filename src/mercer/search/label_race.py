@@ -1,78 +1,30 @@
-"""The race of classifiers: a loss of each setting on each held-out sample, and what follows from them."""
+"""The race of classifiers: what they decide of held-out samples is calibrated, to be probabilities."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.special import log_softmax
 
 from mercer._typing import Array, Index
-from mercer.search.bootstrap import N_DRAWS, draw_groups, draw_rows, judge_choice
 from mercer.search.calibration import Calibration, fit_calibration
-from mercer.search.candidates import REFERENCE, Candidate
-from mercer.search.interval import effective_rows, half_width, mean_variance, share_interval, standard_error
-from mercer.search.race import Race
-from mercer.search.result import WITH_NEIGHBOURS, Z95, Difference, Measure, SearchResult
-from mercer.search.scoring import log_chances, log_loss, of_means
-from mercer.search.selection_rule import Rule, choose, find_nearby
+from mercer.search.interval import mean_variance, share_interval, standard_error
+from mercer.search.result import Measure
+from mercer.search.sample_race import SampleRace
+from mercer.search.scoring import Judged, log_chances, log_loss, of_means
 
 if TYPE_CHECKING:
     from mercer.search.label_task import LabelTask
-    from mercer.search.task import Folds
-
-FEW_DRAWS = 50  # of the bootstrap, while the search runs
-ALIKE = 1e-2  # of the decision values' root mean square: settings that differ by less say the same
-HOPELESS = 3.0  # standard errors behind the best: less would flatter those that stay, see `bootstrap`
 
 
-class LabelRace(Race):
-    """A race that is scored by the classes of held-out samples.
+class LabelRace(SampleRace):
+    """A race that is scored by the classes of held-out samples."""
 
-    Parameters
-    ----------
-    candidates : list of Candidate
-        Who takes part.
-    task : LabelTask
-        The samples, and what candidates are judged by.
-    folds : sequence of (train, test)
-        Numbers of samples. One may be tested in several folds.
-    seed : int
-        Random seed of the bootstrap.
-    """
-
-    rule_name = WITH_NEIGHBOURS
-    n_draws = N_DRAWS
-
-    def __init__(self, candidates: list[Candidate], task: "LabelTask", folds: "Folds", seed: int) -> None:
-        super().__init__(candidates, REFERENCE)
-        self.scoring, self.metric, self.seed, self.task = task.scoring, task.scoring.metric, seed, task
-        grids = [find_nearby(candidate.settings(), candidate.grid) for candidate in candidates]
-        nearby = block_diag(*grids)
-        self.rule = Rule(
-            np.array([entry.candidate for entry in self.entries], dtype=np.intp),
-            nearby / nearby.sum(axis=1, keepdims=True),
-        )
-        self.begin(folds, len(folds[0][0]))
-
-    def begin(self, folds: "Folds", n_trained: int) -> None:
-        """Take note of the folds: samples are kept by fold, one place after the other."""
-        super().begin(folds, n_trained)
-        self.tests: list[Index] = [test for _, test in folds]
-        self.rows: Index = np.concatenate(self.tests)  # the sample of each place
-        n_labelled = len(np.unique(np.concatenate([folds[0][0], self.rows])))
-        self.n_rows = n_labelled + n_trained - len(folds[0][0])  # and those without labels
-        self.fold = np.repeat(np.arange(len(folds)), [len(test) for test in self.tests])
-        # a fold counts by the weight of its samples, a loss of it is a mean of as many as there are
-        weight = self.task.weights[self.rows]
-        self.importance = (np.bincount(self.fold, weight) / np.bincount(self.fold))[self.fold]
-        self.losses = np.full((len(self.rows), len(self.entries)), np.nan)
-        n_columns = 1 if self.task.n_classes == 2 else self.task.n_classes
-        self.decisions = np.full((len(self.rows), len(self.entries), n_columns), np.nan, dtype=np.float32)
+    task: "LabelTask"
+    kind = np.float32
 
     def keep(self, test: Index, entries: Index, values: Array) -> None:
-        """Keep the losses of the samples of a fold, and the decision values."""
-        k = next(k for k, one in enumerate(self.tests) if np.array_equal(one, test))
-        places = np.ix_(np.flatnonzero(self.fold == k), entries)
-        self.losses[places], self.decisions[places] = values[..., 0], values[..., 1:]
+        """Keep losses and decision values."""
+        super().keep(test, entries, values)
         if self.scoring.slope is log_loss:
             for entry in entries:
                 self._calibrate_by_folds(int(entry))
@@ -83,184 +35,60 @@ class LabelRace(Race):
         fold, rows = self.fold[places], self.rows[places]
         if len(np.unique(fold)) > 1:
             weight = self.task.weights[rows]
-            chances = log_chances(self.task.label[rows], self.decisions[places, entry], weight, fold)
+            chances = log_chances(self.task.label[rows], self.said[places, entry], weight, fold)
             for k in np.unique(fold):
                 mine = fold == k
                 score, slope = of_means(chances[mine], weight[mine])
                 self.losses[places[mine], entry] = -score - mine.sum() * weight[mine] * slope
 
-    def forget(self, entries: Index) -> None:
-        """Take out losses and decision values."""
-        self.losses[:, entries] = self.decisions[:, entries] = np.nan
+    def far(self, said: Array) -> float:
+        """Return the root mean square of decision values."""
+        return float(np.sqrt(np.mean(said**2)))
 
-    def neighbours(self, entry: int) -> Index:
-        """Return a setting with its neighbours in the grid: the best one moves with the number of samples."""
-        return np.flatnonzero((self.rule.nearby[entry] > 0) & ~self.broken)
+    def slack(self, n_samples: int) -> float:
+        """Return the error of one sample."""
+        return 1.0 / n_samples
 
-    def result(self, winner: int | None = None, stopped: str | None = None) -> SearchResult:
-        """Return the ranking so far, of few draws, which are soon out of date; or the outcome."""
-        self.n_draws = FEW_DRAWS if winner is None else N_DRAWS
-        try:
-            return super().result(winner, stopped)
-        finally:
-            self.n_draws = N_DRAWS
+    def find_unit(self, said: Array, places: Index) -> Calibration:
+        """Return what calibrates decision values."""
+        rows = self.rows[places]
+        return fit_calibration(said, self.task.label[rows], self.task.weights[rows])
 
-    def errors(self, entries: Index) -> Array:
-        """Return the mean losses of entries over the samples that all of them were scored on."""
-        means: Array = self.scored(entries)[0].mean(axis=0)
-        return means
+    def blend_losses(self, values: Array, truth: Any) -> Array:
+        """Return −log of the probability of each sample's class."""
+        return log_losses(values, truth)
 
-    def choose(self, entries: Index) -> int:
-        """Return the entry that the selection rule takes."""
-        losses, _ = self.scored(entries)
-        return int(entries[choose(losses, self.rule.among(entries), np.ones((1, len(losses))))[0]])
-
-    def measure(self, candidate: int, entry: int) -> Measure:
-        """Return how good a candidate is, its choice among its settings included."""
-        return self._measure(self.finalists_of(candidate))
-
-    def measure_selection(self) -> Measure:
-        """Return how good the choice among all finalists is."""
-        return self._measure(self.finalists())
-
-    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
-        """Return how much larger a candidate's value is than the reference's, on the samples of both."""
-        mine, theirs = self.finalists_of(candidate), self.finalists_of(reference)
-        if not len(theirs):
-            return Difference()
-        losses, places = self.scored(np.concatenate([mine, theirs]))
-        n = len(losses)
-        every, columns, means = np.ones((1, n)), [], []
-        for entries, values in ((mine, losses[:, : len(mine)]), (theirs, losses[:, len(mine) :])):
-            rule = self.rule.among(entries)
-            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
-            columns.append(values[:, choose(values, rule, every)[0]])
-        variance = mean_variance(columns[0] - columns[1], self._clusters(places))
-        if self.scoring.is_share:
-            variance = max(variance, 1.0 / n**2)  # as if they differed on one sample at least
-        noise = Z95 * float(np.sqrt(variance * self._inflation(places, mine)))
-        sign = -1.0 if self.metric.greater_is_better else 1.0
-        difference = sign * (means[0] - means[1])
-        return Difference(difference, difference - noise, difference + noise)
-
-    def drop_hopeless(self) -> None:
-        """Take out settings that are far behind the best, on the samples that both have been scored on.
-
-        The best setting of the reference, with which others are compared, stays, and so does the baseline. Of
-        settings of a candidate that say the same the first stays: such are all C that no sample reaches.
-        """
-        for i in self.running():
-            self._drop_alike(i)
-        running = np.flatnonzero(self.alive & (self.n_folds > 0))
-        kept = set() if self.baseline is None else set(self.of(self.baseline).tolist())
-        running = np.array([entry for entry in running if entry not in kept], dtype=np.intp)
-        if len(running) < 2:
-            return
-        best = running[np.argmin(self.errors(running))]
-        if self.reference is not None:
-            kept.add(self.best_of(self.reference))
-        for entry in running:
-            if entry not in kept and self._is_hopeless(int(entry), int(best)):
-                self.drop(int(entry))
-
-    def _drop_alike(self, candidate: int) -> None:
-        kept: list[Array] = []
-        for entry in self.of(candidate, alive=True):
-            said = self.decisions[np.isfinite(self.losses[:, entry]), entry]
-            far = ALIKE * np.sqrt(np.mean(said**2)) if len(said) else 0.0
-            if any(len(said) == len(one) and np.abs(said - one).max() <= far for one in kept if far):
-                self.drop(int(entry))
-            else:
-                kept.append(said)
+    def losses_of(self, values: Array, rows: Index) -> Array:
+        """Return the losses of the most probable classes."""
+        decisions = values[:, 1:] - values[:, :1] if values.shape[1] == 2 else values
+        judged = Judged(
+            self.task.label[rows],
+            values.argmax(axis=1),
+            decisions,
+            self.task.weights[rows],
+            self.task.n_classes,
+            self.scoring.positive,
+        )
+        return self.scoring.losses(judged, None, values, rows)
 
     def calibration(self, entry: int) -> Calibration | None:
         """Return what makes probabilities of an entry's decision values, from those of held-out samples."""
-        decisions = self.decisions[:, entry].astype(np.float64)
+        decisions = self.said[:, entry].astype(np.float64)
         places = np.flatnonzero(np.isfinite(decisions).all(axis=1))
         if not len(places):
             return None
-        rows = self.rows[places]
-        return fit_calibration(decisions[places], self.task.label[rows], self.task.weights[rows])
-
-    def cv_results(self) -> dict[str, Any]:
-        """Return the scores of all settings, fold by fold, as scikit-learn's searches do."""
-        scores = np.full((self.n_splits, len(self.entries)), np.nan)
-        for k in range(self.n_splits):
-            scores[k] = self.scoring.best - self.losses[self.fold == k].mean(axis=0)
-        some = np.isfinite(scores)
-        n = np.maximum(some.sum(axis=0), 1)
-        mean = np.where(some.any(axis=0), np.where(some, scores, 0.0).sum(axis=0) / n, np.nan)
-        spread = np.sqrt(np.where(some, (scores - mean) ** 2, 0.0).sum(axis=0) / n)
-        order = np.argsort(np.argsort(-np.nan_to_num(mean, nan=-np.inf), kind="stable"))
-        return {
-            "candidate": [self.candidates[entry.candidate].name for entry in self.entries],
-            "params": [entry.setting for entry in self.entries],
-            **{f"split{k}_test_score": scores[k] for k in range(self.n_splits)},
-            "mean_test_score": mean,
-            "std_test_score": np.where(some.any(axis=0), spread, np.nan),
-            "rank_test_score": (order + 1).astype(np.int32),
-            "n_folds": self.n_folds.copy(),
-            "mean_fit_time": self.fit_seconds / np.maximum(self.n_folds, 1),
-            "mean_score_time": self.predict_seconds / np.maximum(self.n_folds, 1),
-        }
-
-    def _is_hopeless(self, entry: int, best: int) -> bool:
-        difference = self.losses[:, entry] - self.losses[:, best]
-        difference = difference[np.isfinite(difference)]
-        if not self.scoring.slope:  # of whole folds there is no noise to be seen
-            return False
-        noise = np.sqrt(np.mean(difference**2) / max(len(difference), 1))
-        return bool(difference.mean() > HOPELESS * noise + 1.0 / len(difference))
-
-    def scored(self, entries: Index) -> tuple[Array, Index]:
-        """Return the losses of entries on the samples that all of them were scored on, and the places.
-
-        Their mean is that of the folds, weighted as their samples are.
-        """
-        losses = self.losses[:, entries]
-        places = np.flatnonzero(np.isfinite(losses).all(axis=1))
-        if self.task.sample_weight is None:
-            return losses[places], places
-        share = self.importance[places]
-        return losses[places] * (share / share.mean())[:, None], places
-
-    def _clusters(self, places: Index) -> Any:
-        """Return what is not independent: samples of a group, or of a fold that was judged as a whole."""
-        if self.scoring.slope is None:
-            return self.fold[places]
-        return None if self.task.groups is None else self.task.groups[self.rows[places]]
-
-    def _draw(self, places: Index) -> Array:
-        clusters = self._clusters(places)
-        if clusters is None:
-            return draw_rows(len(places), self.seed, self.n_draws)
-        return draw_groups(clusters, self.seed, self.n_draws)
-
-    def _inflation(self, places: Index, entries: Index) -> float:
-        """Return how much larger a variance is than that of samples scored once, see `interval`."""
-        n_scored = len(np.unique(self.rows[places]))
-        return n_scored / effective_rows(n_scored, float(self.n_trained[entries].min()))
-
-    def _measure(self, entries: Index) -> Measure:
-        losses, places = self.scored(entries)
-        rule = self.rule.among(entries)
-        loss = float(judge_choice(losses, self._draw(places), rule).mean())
-        chosen = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
-        return self.measure_losses(loss, chosen, places, entries)
+        return self.find_unit(decisions[places], places)
 
     def measure_losses(self, loss: float, chosen: Array, places: Index, entries: Index) -> Measure:
-        """Return a mean loss as a measure; how certain it is, the losses of single samples tell."""
-        n_folds, n_samples = int(self.n_folds[entries].min()), len(np.unique(self.rows[places]))
-        clusters, inflation = self._clusters(places), self._inflation(places, entries)
-        value, variance = self.scoring.value(loss), mean_variance(chosen, clusters) * inflation
-        if self.scoring.is_share:
-            n = self._as_many(chosen, variance, n_samples / inflation, places)
-            bounds = share_interval(value, n)
-            return Measure(self.metric, value, standard_error(value, n), *bounds, n_folds, n_samples)
-        n_clusters = None if clusters is None else len(np.unique(clusters))
-        noise = half_width(variance, n_clusters)
-        error = float(np.sqrt(variance)) if np.isfinite(noise) else np.nan
-        return Measure(self.metric, value, error, value - noise, value + noise, n_folds, n_samples)
+        """Return a mean loss as a measure; of a share, with the interval of one."""
+        measure = super().measure_losses(loss, chosen, places, entries)
+        if not self.scoring.is_share:
+            return measure
+        inflation = self.inflation(places, entries)
+        variance = mean_variance(chosen, self.clusters(places)) * inflation
+        n = self._as_many(chosen, variance, measure.n_samples / inflation, places)
+        low, high = share_interval(measure.value, n)
+        return measure._replace(std_error=standard_error(measure.value, n), low=low, high=high)
 
     def _as_many(self, losses: Array, variance: float, n: float, places: Index) -> float:
         """Return of how many samples a plain share has this variance.
@@ -275,3 +103,9 @@ class LabelRace(Race):
             return n
         counts = np.unique(self.task.label[self.rows[places]], return_counts=True)[1]
         return n * len(counts) ** 2 / (len(places) * float(np.sum(1.0 / counts)))
+
+
+def log_losses(values: Array, label: Index) -> Array:
+    """Return −log of the probability of each sample's class, (n_settings, n_samples)."""
+    losses: Array = -log_softmax(values, axis=2)[:, np.arange(len(label)), label]
+    return losses

@@ -1,12 +1,10 @@
 """The search among classifiers: candidates are scored by what they say of held-out samples."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import joblib
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -14,32 +12,21 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.svm import SVC
-from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
-from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates, kernel_of
+from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates
 from mercer.search.label_race import LabelRace
-from mercer.search.race import Outcome
-from mercer.search.scoring import ACCURACY, Judged, Scoring
-from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
-from mercer.svm import KernelSVC
+from mercer.search.sample_task import SampleTask, can_predict
+from mercer.search.scoring import Judged
+from mercer.search.task import Folds
 from mercer.svm.base import SVMClassifier
-from mercer.svm.libsvm import without_last_digits
 
-FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
+ONE_CLASS = "of one class"  # what is said of samples too few to be split
 RARE = 0.5  # a class of less than this share of an equal one is rare
-OF_THE_SVM = ("C", "class_weight")  # settings that a learned kernel does not depend on
-
-
-class SharedKernel(NamedTuple):
-    """A learned kernel that several settings use, and how long it took to learn."""
-
-    kernel: Any
-    seconds: float
 
 
 @dataclass(frozen=True)
-class LabelTask(Task):
+class LabelTask(SampleTask):
     """Samples with their classes, and perhaps some without.
 
     Parameters
@@ -60,14 +47,7 @@ class LabelTask(Task):
         Of all candidates that have one; "auto" tries None and "balanced", where that may help the score.
     """
 
-    X: Array
-    y: NDArray[Any]
-    unlabelled: Array | None = None
-    groups: NDArray[Any] | None = None
-    sample_weight: Array | None = None
-    scoring: Scoring = ACCURACY
     class_weight: Any = None
-    _scaled: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     reference: ClassVar[str] = REFERENCE
     candidate_names: ClassVar[tuple[str, ...]] = tuple(one.name for one in default_candidates(1, 1, 0))
@@ -83,14 +63,19 @@ class LabelTask(Task):
         return np.searchsorted(self.classes, self.y)
 
     @property
+    def truth(self) -> Index:
+        """Return the class of each sample, as a position."""
+        return self.label
+
+    @property
     def n_classes(self) -> int:
         """Return how many classes there are."""
         return len(self.classes)
 
     @property
-    def weights(self) -> Array:
-        """Return how much each sample counts."""
-        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+    def n_values(self) -> int:
+        """Return how many decision values a sample has."""
+        return 1 if self.n_classes == 2 else self.n_classes
 
     def propose(self, seed: int) -> list[Candidate]:
         """Return all kernels of mercer, an RBF-SVM and a linear one."""
@@ -99,15 +84,11 @@ class LabelTask(Task):
 
     def check_candidates(self, given: Any) -> list[Candidate]:
         """Return a user's classifiers."""
-        return as_candidates(given, "a classifier, or (classifier, grid)", _is_classifier)
+        return as_candidates(given, "a classifier, or (classifier, grid)", can_predict)
 
     def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates, with the weights of classes that they are to have or to choose."""
-        candidates = [self._weigh_classes(one) for one in super().list_candidates(given, seed)]
-        for one in candidates:
-            if self.sample_weight is not None and not has_fit_parameter(one.estimator, "sample_weight"):
-                raise TypeError(f"candidate {one.name!r} takes no sample_weight: leave out one or the other")
-        return candidates
+        return [self._weigh_classes(one) for one in super().list_candidates(given, seed)]
 
     def _weigh_classes(self, candidate: Candidate) -> Candidate:
         """Return a candidate with the task's class weights, or with the choice among two."""
@@ -123,21 +104,6 @@ class LabelTask(Task):
             return candidate
         return candidate._replace(grid={**candidate.grid, "class_weight": [None, "balanced"]})
 
-    def plan(self, cv: Any, max_rows: int, seed: int) -> Plan:
-        """Return folds of at most `max_rows` samples, drawn by class.
-
-        The others could be learned from, but for those of the groups that a fold tests, and those that a
-        splitter keeps from it.
-        """
-        if max_rows >= len(self.y):
-            return Plan(self, self.split(cv, seed))
-        rows = draw_by_class(self.y, max_rows, seed)
-        if isinstance(cv, int) and self.groups is None:
-            folds = [(rows[train], rows[test]) for train, test in self._rows(rows).split(cv, seed)]
-            return Plan(self, folds, [np.setdiff1d(np.arange(len(self.y)), test) for _, test in folds])
-        whole = self.split(cv, seed)
-        return Plan(self, self._keep(whole, rows) or whole, [train for train, _ in whole])
-
     def split(self, cv: Any, seed: int) -> Folds:
         """Return training and test samples: as a splitter says, or so many folds, stratified by class.
 
@@ -148,16 +114,16 @@ class LabelTask(Task):
         if not isinstance(cv, int):
             rows, splitter = np.arange(len(y)), check_cv(cv, y, classifier=True)
             splits = splitter.split(self.X, y, self.groups)
-            return _usable([(rows[train], rows[test]) for train, test in splits], y)
+            return self.usable([(rows[train], rows[test]) for train, test in splits], ONE_CLASS)
         if self.groups is not None:
             n_folds = min(cv, max(2, len(np.unique(self.groups))))
             by_group = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-            return _usable(list(by_group.split(y, y, self.groups)), y)
+            return self.usable(list(by_group.split(y, y, self.groups)), ONE_CLASS)
         fewest = int(np.bincount(self.label).min())
         if fewest >= 2:
             stratified = StratifiedKFold(min(cv, fewest), shuffle=True, random_state=seed)
             return list(stratified.split(y, y))
-        return _usable(list(KFold(min(cv, len(y)), shuffle=True, random_state=seed).split(y)), y)
+        return self.usable(list(KFold(min(cv, len(y)), shuffle=True, random_state=seed).split(y)), ONE_CLASS)
 
     def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> LabelRace:
         """Return the race of these candidates, and of what takes no learning."""
@@ -170,113 +136,27 @@ class LabelTask(Task):
         most = self.classes[np.argmax(np.bincount(self.label, self.weights))]
         return Candidate(f"always {_quote(most)}", DummyClassifier(), {}, growth=1.0)
 
-    def evaluate(
-        self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Index, test: Index
-    ) -> Outcome:
-        """Fit each setting to the training samples and score what it says of the test samples.
+    def draw(self, rows: Index, n: int, seed: int) -> Index:
+        """Return some n of these samples, of each class as large a share as of all."""
+        return rows[draw_by_class(self.y[rows], n, seed)]
 
-        Scaling is part of it. Settings that share a learner and differ in C alone learn the kernel once. The
-        values of a test sample are its loss and then the decision values.
-        """
-        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[train]}
-        X, new, more = self._scale(train, test, weight.get("sample_weight"))
-        y, truth = self.y[train], self.y[test]
-        shared: dict[str, SharedKernel] = {}
-
-        def attempt(setting: dict[str, Any]) -> Attempt:
-            estimator, saved = _with_kernel(candidate, setting, X, y, more, shared)
-            start = time.perf_counter()
-            with without_last_digits():
-                fitted = _fit(estimator, X, y, more, weight)
-            middle = time.perf_counter()
-            said = decide(fitted, new, self.classes)
-            seconds = time.perf_counter() - middle
-            judged = Judged(
-                self.label[test], *said, self.weights[test], self.n_classes, self.scoring.positive
-            )
-            losses = self.scoring.losses(judged, fitted, new, truth)
-            return Attempt(np.column_stack([losses, judged.decisions]), saved + middle - start, seconds)
-
-        return try_settings(settings, len(test), attempt, 2 if self.n_classes == 2 else 1 + self.n_classes)
-
-    def _scale(
-        self, train: Index, test: Index, weight: Array | None
-    ) -> tuple[Array, Array, dict[str, Array]]:
-        """Return training and test samples, scaled, and those without labels; kept for the next candidate."""
-        kept = self._scaled.get("last")
-        if kept is None or kept[0] is not train or kept[1] is not test:
-            scaler = self.fit_scaler(self.X[train], weight)
-            more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
-            kept = (train, test, scaler.transform(self.X[train]), scaler.transform(self.X[test]), more)
-            self._scaled["last"] = kept
-        return kept[2], kept[3], kept[4]
-
-    def sample(self, train: Index, test: Index, n: int) -> Sample:
-        """Return some n training samples, of all classes: every k-th of each; and a quarter as many to test.
-
-        Of samples without labels there are no more than n either.
-        """
-        step = max(1, len(train) // n)
+    def every(self, train: Index, step: int) -> Index:
+        """Return every k-th of each class."""
         of_classes = [train[self.y[train] == label][::step] for label in np.unique(self.y[train])]
-        some, few = np.concatenate(of_classes), self._spare(n)
-        return Sample(few, some, test[: max(1, n // 4)], self.size(train) / few.size(some))
+        return np.concatenate(of_classes)
 
-    def size(self, train: Index) -> int:
-        """Return how many samples a fit sees."""
-        return len(train) + self.n_unlabelled
+    def can_learn(self, train: Index) -> bool:
+        """Return whether there are two classes."""
+        return len(np.unique(self.y[train])) > 1
 
-    def thin(self, folds: Folds, share: float) -> tuple["LabelTask", Folds, float]:
-        """Return a share of the samples of each class, and of those without labels; all if they are few.
-
-        It is a share of the samples that are in the folds.
-        """
-        task = self._spare(max(int(share * self.n_unlabelled), FEW_ROWS))
-        rows = _rows_of(folds)
-        n_wanted, n_kept = max(int(share * len(rows)), FEW_ROWS), len(rows)
-        if n_wanted < len(rows):
-            thinned = self._keep(folds, rows[draw_by_class(self.y[rows], n_wanted, 0)])
-            if thinned:
-                folds, n_kept = thinned, n_wanted
-        return task, folds, (n_kept + task.n_unlabelled) / (len(rows) + self.n_unlabelled)
-
-    def part(self, share: float, seed: int) -> "LabelTask":
-        """Return a share of all samples, of each class as large a share as of all; but of few samples all."""
-        if share >= 1.0:
-            return self
-        some = self._rows(draw_by_class(self.y, max(FEW_ROWS, int(share * len(self.X))), seed))
-        return some._spare(max(FEW_ROWS, int(share * self.n_unlabelled)))
-
-    def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
-        """Fit a scaler and a classifier to all samples."""
-        scaler = self.fit_scaler(self.X, self.sample_weight)
-        more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
-        weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
-        Z = scaler.transform(self.X)
-        fitted = _fit(_set(candidate, setting), Z, self.y, more, weight)
-        return Fitted(scaler, fitted, kernel_of(fitted, Z))
-
-    def some_of(self, train: Index, n: int) -> Index:
-        """Return some n training samples, drawn by class."""
-        return train if n >= len(train) else train[draw_by_class(self.y[train], n, 0)]
-
-    def _keep(self, folds: Folds, rows: Index) -> Folds:
-        """Return folds of some of the samples; none if one of them has nothing to learn or to test."""
-        kept = np.zeros(len(self.y), dtype=bool)
-        kept[rows] = True
-        thinned = [(train[kept[train]], test[kept[test]]) for train, test in folds]
-        usable = all(len(test) and len(np.unique(self.y[train])) > 1 for train, test in thinned)
-        return thinned if usable else []
-
-    def _rows(self, some: Index) -> "LabelTask":
-        given = {"groups": self.groups, "sample_weight": self.sample_weight}
-        parts: dict[str, Any] = {name: value[some] for name, value in given.items() if value is not None}
-        return replace(self, X=self.X[some], y=self.y[some], **parts)
-
-    def _spare(self, n: int) -> "LabelTask":
-        """Return the task with at most n of the samples without labels: every k-th."""
-        if self.unlabelled is None or self.n_unlabelled <= n:
-            return self
-        return replace(self, unlabelled=self.unlabelled[:: -(-self.n_unlabelled // max(n, 1))])
+    def judge(self, fitted: Any, new: Array, test: Index) -> tuple[Array, float]:
+        """Return losses and decision values of the test samples, and how long a classifier took for them."""
+        start = time.perf_counter()
+        said = decide(fitted, new, self.classes)
+        seconds = time.perf_counter() - start
+        judged = Judged(self.label[test], *said, self.weights[test], self.n_classes, self.scoring.positive)
+        losses = self.scoring.losses(judged, fitted, new, self.y[test])
+        return np.column_stack([losses, judged.decisions]), seconds
 
 
 def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:
@@ -355,61 +235,5 @@ def _align(values: Array, seen: NDArray[Any], classes: NDArray[Any]) -> Array:
     return everything
 
 
-def _rows_of(folds: Folds) -> Index:
-    """Return the samples that are in some folds."""
-    rows: Index = np.unique(np.concatenate([part for fold in folds for part in fold]))
-    return rows
-
-
-def _usable(folds: Folds, y: NDArray[Any]) -> Folds:
-    """Return the folds that have something to test, and two classes to learn from."""
-    usable = [(train, test) for train, test in folds if len(test) and len(np.unique(y[train])) > 1]
-    if not usable:
-        raise ValueError(f"{len(y)} samples are too few to hold some out: those left are of one class")
-    return usable
-
-
 def _quote(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def _is_classifier(estimator: Any) -> bool:
-    return hasattr(estimator, "fit") and hasattr(estimator, "predict")
-
-
-def takes_unlabelled(estimator: Any) -> bool:
-    """Whether a classifier learns from samples without labels."""
-    return isinstance(estimator, KernelSVC) and hasattr(estimator.learner, "fit")
-
-
-def _set(candidate: Candidate, setting: dict[str, Any]) -> Any:
-    return clone(candidate.estimator).set_params(**setting)
-
-
-def _fit(
-    estimator: Any, X: Array, y: NDArray[Any], more: Mapping[str, Array], weight: Mapping[str, Array]
-) -> Any:
-    return estimator.fit(X, y, **(more if takes_unlabelled(estimator) else {}), **weight)
-
-
-def _with_kernel(
-    candidate: Candidate,
-    setting: dict[str, Any],
-    X: Array,
-    y: NDArray[Any],
-    more: Mapping[str, Array],
-    shared: dict[str, SharedKernel],
-) -> tuple[Any, float]:
-    """Return the estimator, with its learner's kernel in the learner's place if only the SVM is to be set.
-
-    Without a C of its own (None) an SVM asks its learner for one: then the learner stays.
-    """
-    estimator = _set(candidate, setting)
-    if setting.get("C") is None or not takes_unlabelled(estimator):
-        return estimator, 0.0
-    key = joblib.hash({name: value for name, value in setting.items() if name not in OF_THE_SVM})
-    if key not in shared:
-        start = time.perf_counter()
-        kernel = clone(estimator.learner).fit(X, y, **more).kernel_
-        shared[key] = SharedKernel(kernel, time.perf_counter() - start)
-    return estimator.set_params(learner=shared[key].kernel), shared[key].seconds

@@ -58,6 +58,7 @@ class Scoring(NamedTuple):
     best: float = 1.0  # the loss is this less the score
     positive: int = 1
     balances: bool = False  # whether rare classes count as much as others
+    unit: float = 1.0  # losses are counted in this unit, scores are not
 
     @property
     def is_share(self) -> bool:
@@ -67,14 +68,16 @@ class Scoring(NamedTuple):
     def losses(self, judged: Judged, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
         """Return a loss for each test sample; their mean is that of the fold."""
         if self.slope is None:
-            return np.full(len(X), self.best - float(self.scorer(fitted, X, y)))
+            return np.full(len(X), (self.best - float(self.scorer(fitted, X, y))) / self.unit)
         score, slope = self.slope(judged)
         pseudo = score + len(X) * judged.weight * slope
-        return np.round(self.best - pseudo, 12)  # equals are to be equal: 1, not 1 less a rounding error
+        return np.round(
+            (self.best - pseudo) / self.unit, 12
+        )  # equals are to be equal: 1, not 1 less a rounding error
 
     def value(self, loss: float) -> float:
         """Return what a mean loss is called: an error stays one, a score is a score."""
-        return self.best - loss if self.metric.greater_is_better else loss
+        return self.best - self.unit * loss if self.metric.greater_is_better else self.unit * loss
 
 
 def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:

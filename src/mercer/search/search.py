@@ -1,57 +1,32 @@
 """A classifier that compares kernels on the user's data and keeps the best."""
 
 import time
-import warnings
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
 
-from mercer._typing import Array, Flags, Index
-from mercer.learners.base import check_unlabelled
-from mercer.limits import one_thread
+from mercer._typing import Array
 from mercer.pairs import Pairs
-from mercer.parameters import check_count, check_option, check_positive
 from mercer.samples import encode_rows
-from mercer.search.blend import (
-    Blend,
-    calibrate_blend,
-    held_out_values,
-    hold_ballot,
-    make_blend,
-    measure_blend,
-)
+from mercer.search.base import KernelSearch
+from mercer.search.blend import Ballot, Blend, held_out_values, make_blend, measure_blend
+from mercer.search.calibration import Calibration
 from mercer.search.label_race import LabelRace
 from mercer.search.label_task import LabelTask, decide
 from mercer.search.pair_task import PairTask
-from mercer.search.race import Race
-from mercer.search.result import SearchResult, SearchWarning
-from mercer.search.schedule import Clock, Schedule
+from mercer.search.result import Measure
+from mercer.search.schedule import Clock
 from mercer.search.scoring import find_scoring
-from mercer.search.task import Fitted, Task, reason
-from mercer.search.words import doubts
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-ONE_THREAD = 1500  # samples up to which threads of matrix products wait more than they work
+from mercer.search.task import Fitted
 
 
-class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class KernelSearchCV(ClassifierMixin, KernelSearch):
     """Compare kernels on your data, blend the best, and estimate the error without selection bias.
 
     All candidates are evaluated on the same cross-validation folds, and standardised inside them. Settings
@@ -214,77 +189,9 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         """
         clock = Clock(time.monotonic(), self.budget)
         task, cv = self._check(X, y, pairs, unlabelled, groups, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        plan = task.plan(cv, self.max_rows, seed)
-        searched, folds = plan.task, plan.folds
-        candidates = searched.list_candidates(self.candidates, seed)
-        race = searched.start_race(candidates, folds, seed)
-        context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
-        context.call_on_fit_task_begin(estimator=self)
-        with one_thread(min(searched.n_rows, self.max_rows + searched.n_unlabelled) <= ONE_THREAD):
-            report = lambda: self._report(context, race)  # noqa: E731
-            stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
-            _check_some_worked(race)
-            fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
-            self.blend_: Blend | None = None
-            if isinstance(race, LabelRace):
-                self.cv_results_, self.best_index_ = race.cv_results(), winner
-                self.calibration_ = race.calibration(winner)
-                if fitted is not None and self._blends(race, result):
-                    fit = partial(self._refit, race, task=task, clock=clock, seed=seed)
-                    result = self._fit_blend(race, winner, fitted, result, clock, fit)
-        self.compile_seconds_ = clock.excused
-        asked = self.cv if isinstance(self.cv, int) else len(folds)
-        self.result_ = result._replace(n_splits=max(asked, result.n_splits))
+        self._search(task, cv, clock)
         self._classes = task.classes if isinstance(task, LabelTask) else None
-        if fitted is not None:
-            self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
-        elif hasattr(self, "best_estimator_"):  # of an earlier fit
-            del self.best_estimator_, self.best_kernel_
-        for sentence in doubts(self.result_):
-            warnings.warn(sentence, SearchWarning, stacklevel=3)
-        context.call_on_fit_task_end(estimator=self)
         return self
-
-    @property
-    def leaderboard_(self) -> "pd.DataFrame":
-        """The ranking as a table."""
-        check_is_fitted(self, "result_")
-        return self.result_.as_table()
-
-    @property
-    def best_name_(self) -> str:
-        """The candidate that was selected."""
-        return str(self._outcome().winner)
-
-    @property
-    def best_settings_(self) -> dict[str, Any]:
-        """The settings that were fitted."""
-        return self._outcome().settings
-
-    @property
-    def best_params_(self) -> dict[str, Any]:
-        """The settings that were fitted, as scikit-learn's searches call them."""
-        return self.best_settings_
-
-    @property
-    def best_score_(self) -> float:
-        """The expected score on new samples, greater is better: 1 − error, minus the log loss."""
-        outcome = self._outcome()
-        value, key = float(outcome.measure.value), outcome.metric.key
-        if outcome.metric.greater_is_better:
-            return value
-        return 1.0 - value if key == "error" else -value
-
-    @property
-    def stopped_(self) -> str | None:
-        """What ended the search early, if anything did."""
-        return self.result_.stopped
-
-    @property
-    def rows_used_(self) -> int:
-        """The number of samples that the winner was fitted to."""
-        return self._outcome().n_fitted
 
     @property
     def error_(self) -> float:
@@ -342,41 +249,11 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(check_scoring(self, self.scoring or "accuracy")(self, X, y, **options))
 
-    def _winner(self) -> Any:
-        """Return the fitted winner, or say why there is none."""
-        check_is_fitted(self, "result_")
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("the winner was not fitted: use refit=True")
-        return self.best_estimator_
-
-    def _predictor(self) -> Any:
-        """Return what predicts: the winner, or the blend."""
-        winner = self._winner()
-        return winner if self.blend_ is None else self.blend_
-
-    def _outcome(self) -> Any:
-        """Return the result of a search that is over."""
-        check_is_fitted(self, "result_")
-        if self.result_.winner is None:
-            raise AttributeError("the search is not over: nothing was selected yet")
-        return self.result_
-
-    def _measured(self, key: str) -> float:
-        """Return the value of a metric, if it is the one that candidates were judged by."""
-        outcome = self._outcome()
-        if outcome.metric.key != key:
-            raise AttributeError(f"the search was judged by {outcome.metric.key}, not by {key}")
-        return float(outcome.measure.value)
-
     def _check(
         self, X: Any, y: Any, pairs: Any, unlabelled: Any, groups: Any, sample_weight: Any
     ) -> tuple[LabelTask | PairTask, Any]:
         """Return what is searched on, labels or pairs, and how it is split."""
-        if not isinstance(self.cv, Iterable) and not hasattr(self.cv, "split"):
-            check_count(self.cv, "cv", least=2)
-        check_count(self.max_rows, "max_rows", least=10)
-        if self.budget is not None:
-            check_positive(self.budget, "budget")
+        self._check_parameters()
         if y is None and pairs is not None:
             for name, value in {
                 "groups": groups,
@@ -392,145 +269,24 @@ class KernelSearchCV(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError("give labels y or pairs, not both: with labels, pairs are not needed")
         X, y = encode_rows(self, X, y)
         check_classification_targets(y)
-        if groups is not None:
-            groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
-        cv = self.cv
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            counts = sample_weight > 0
-            cv = cv if isinstance(cv, int) or counts.all() else _folds_among(counts, cv, X, y, groups)
-            groups = None if groups is None else groups[counts]
-            X, y, sample_weight = X[counts], y[counts], sample_weight[counts]
+        X, y, groups, sample_weight, cv = self._count(X, y, groups, sample_weight)
         classes = np.unique(y)
         if len(classes) < 2:
             there = f"one class: {classes[0]}" if len(classes) else "none"
             raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
         more = self._encode_more(unlabelled, X.shape[1])
         scoring = find_scoring(self.scoring, y)
-        check_option(self.blend, "blend", ("auto", True, False))
-        if self.blend is True and scoring.slope is None:
-            raise ValueError(
-                f"blend=True needs a score of single samples, and {scoring.name} is one of whole folds: use "
-                "another scoring, or blend=False"
-            )
+        self._check_blend(scoring)
         return LabelTask(X, y, more, groups, sample_weight, scoring, self.class_weight), cv
 
-    def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
-        """Return samples without labels as the others are."""
-        if unlabelled is not None and self.encoder_ is not None:
-            unlabelled = self.encoder_.transform(unlabelled)
-        return check_unlabelled(unlabelled, n_features)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _report(self, context: CallbackContext, race: Race) -> bool:
-        """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
-        if not hasattr(self, "_skl_callbacks"):
-            return False
-        self.result_ = race.result()
-        task = context.subcontext("candidate")
-        task.call_on_fit_task_begin(estimator=self)
-        return bool(task.call_on_fit_task_end(estimator=self))
-
-    def _fit_winner(
-        self, race: Race, stopped: str | None, task: Task, clock: Clock, seed: int
-    ) -> tuple[Fitted | None, SearchResult, int]:
-        """Fit the winner to all samples, or to as many as there is time for; if that fails, the next best."""
-        start = time.monotonic()
-        while True:
-            winner = race.winner()
-            result = race.result(winner, stopped)
-            if not self.refit:
-                return None, result, winner
-            try:
-                fitted, n_fitted, interrupted = self._refit(race, winner, task, clock, seed)
-            except Exception as error:
-                race.fail(winner, reason(error))
-                if not len(race.finalists()):
-                    raise
-                continue
-            self.refit_seconds_ = time.monotonic() - start
-            result = result._replace(stopped="interrupt") if interrupted else result
-            return fitted, result._replace(n_fitted=n_fitted), winner
-
-    def _blends(self, race: LabelRace, result: SearchResult) -> bool:
-        """Return whether a blend predicts: if there are several to blend, and nobody waits."""
-        if result.stopped == "interrupt" or len(np.unique(race.rule.candidate[race.finalists()])) < 2:
-            return False
-        if self.blend != "auto":
-            return bool(self.blend)
+    def _blends(self, race: LabelRace) -> bool:
         return bool(race.scoring.slope) and not race.scoring.balances and self.class_weight in ("auto", None)
 
-    def _fit_blend(
-        self,
-        race: LabelRace,
-        winner: int,
-        fitted: Fitted,
-        result: SearchResult,
-        clock: Clock,
-        fit: Callable[[int], tuple[Fitted, int, bool]],
-    ) -> SearchResult:
-        """Fit the members of the blend, those that count most first, as many as there is time for."""
-        ballot, interrupted = hold_ballot(race), False
-        weights, estimators = ballot.weigh(), {winner: fitted.pipeline}
-        for k in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]:
-            entry = int(ballot.entries[k])
-            if interrupted or entry in estimators:
-                continue
-            if clock.left() > race.fit_seconds[entry] / race.n_folds[entry]:
-                try:
-                    member, _, interrupted = fit(entry)
-                    estimators[entry] = member.pipeline
-                except KeyboardInterrupt:  # then with those that there are
-                    interrupted = True
-                except Exception:  # the others do without it
-                    continue
-        self.blend_ = make_blend(race, ballot, weights, estimators, fitted.unscaled_kernel)
-        values = held_out_values(race, ballot)
-        self.calibration_ = calibrate_blend(race, ballot, values)
-        return result._replace(
-            measure=measure_blend(race, ballot, values),
-            blend=dict(zip(self.blend_.names, self.blend_.weights.tolist(), strict=True)),
-            stopped="interrupt" if interrupted else result.stopped,
-        )
+    def _keep_scores(self, race: LabelRace, winner: int, fitted: Fitted | None) -> None:
+        self.calibration_: Calibration | None = race.calibration(winner)
 
-    def _refit(
-        self, race: Race, winner: int, task: Task, clock: Clock, seed: int
-    ) -> tuple[Fitted, int, bool]:
-        """Return the fitted winner, the number of samples, and whether it was interrupted for fewer."""
-        entry = race.entries[winner]
-        candidate, n_trained = race.candidates[entry.candidate], int(race.n_trained[winner])
-        seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
-        times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.n_rows / task.n_rows  # so many cost little more than a fold did
-        used, fewer = (
-            task.part(max(looked_at, n_trained * times / task.n_rows), seed),
-            task.part(looked_at, seed),
-        )
-        try:
-            return used.fit(candidate, entry.setting), len(used.X), False
-        except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
-            if len(fewer.X) >= len(used.X):  # which would begin the same again
-                raise
-            interrupted = isinstance(error, KeyboardInterrupt)
-            if not interrupted:
-                warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=4)
-            return fewer.fit(candidate, entry.setting), len(fewer.X), interrupted
-
-
-def _folds_among(counts: Flags, cv: Any, X: Array, y: NDArray[Any], groups: Any) -> list[tuple[Index, Index]]:
-    """Return a splitter's folds of all samples, by the numbers that those that count will have."""
-    number, rows = np.cumsum(counts) - 1, np.arange(len(y))
-    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
-    parts = ((rows[train], rows[test]) for train, test in splits)
-    return [(number[train[counts[train]]], number[test[counts[test]]]) for train, test in parts]
-
-
-def _check_some_worked(race: Race) -> None:
-    if not len(race.finalists()):
-        reasons = "; ".join(f"{race.candidates[i].name}: {fate.note}" for i, fate in race.fates.items())
-        raise ValueError(f"no candidate could be fitted ({reasons})")
+    def _keep_blend(self, ballot: Ballot, weights: Array, fitted: dict[int, Any], kernel: Any) -> Measure:
+        self.blend_ = make_blend(ballot, weights, fitted, kernel)
+        values = held_out_values(ballot)
+        self.calibration_ = ballot.race.find_unit(values, ballot.places)
+        return measure_blend(ballot, values)
