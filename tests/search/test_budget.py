@@ -333,3 +333,41 @@ def test_the_last_fit_has_its_time(journal):
         start_journal()
         KernelSearchCV(models, cv=5, budget=budget, random_state=0).fit(X, Y)
         assert journal.now <= 1.25 * budget
+
+
+@pytest.mark.parametrize("budget", [20.0, 40.0])
+def test_some_of_the_budget_is_kept_for_those_that_can_learn_from_all_samples(journal, budget):
+    X, y = two_blobs(20000)
+    # of the 800 samples of a fold, the least, each slow one takes 2.6 s; of 19200, the quick one takes 1.9 s
+    models = {
+        f"slow {k}": Candidate("", Sign(f"slow {k}", 0.004 + 0.002 * k, 4e-6, power=2.0), {}, growth=2.0)
+        for k in range(3)
+    }
+    models["quick"] = Candidate("", Sign("quick", seconds=1e-4, power=1.0), {}, growth=1.0)
+    search = KernelSearchCV(models, budget=budget, blend=False, random_state=0).fit(X, y)
+    assert search.result_.n_trained == 19200
+    assert search.result_.measure.n_folds >= 3
+    assert journal.now <= budget
+
+
+def test_cheap_candidates_are_tried_first_and_the_others_only_if_there_is_time(journal):
+    models = {
+        "learns": Candidate("learns", Sign("learns", seconds=12.0), {}, growth=1.0),
+        "other": Candidate("other", Sign("other", seconds=12.0), {}, growth=2.0),
+        "RBF-SVM": Candidate("RBF-SVM", Sign("RBF-SVM", seconds=0.5), {}, growth=2.0),
+        "stump": Candidate("stump", Sign("stump", seconds=0.5), {}, growth=1.3),
+        "linear": Candidate("linear", Sign("linear", seconds=0.5), {}, growth=1.2),
+    }
+    models["learns"].estimator.learner = "a kernel's"
+    search = KernelSearchCV(models, cv=5, budget=40.0, random_state=0).fit(X, Y)
+    tried = list(dict.fromkeys(journal.names()))
+    assert tried[:4] == ["linear", "stump", "RBF-SVM", "other"]
+    assert search.leaderboard_.loc["learns", "note"] == "no time was left to try it"
+    assert list(search.leaderboard_.loc[["linear", "stump", "RBF-SVM"], "folds"]) == [5, 5, 5]
+
+
+@pytest.mark.parametrize(("budget", "n_jobs"), [(5.0, 1), (14.0, 1), (20.0, 8), (None, 8)])
+def test_where_there_are_few_seconds_no_processes_are_started(journal, budget, n_jobs):
+    task = LabelTask(X, Y)
+    race = LabelRace([Candidate("a", Sign(), {})], task, task.split(2, 0), 0)
+    assert Schedule(race, Clock(0.0, budget), 8, bool).n_jobs == n_jobs

@@ -23,6 +23,7 @@ from mercer.commands.search_run import Learned, Options, check_options, facts, l
 from mercer.persistence import save
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
+from mercer.search.schedule import STARTING
 from mercer.search.scoring import KNOWN
 from mercer.tables import QuantityError
 
@@ -41,7 +42,10 @@ Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 
 so far is saved if there is one.
 """
 FEW_ROWS = 2000  # which one process searches in about ten seconds
-JOBS_HELP = f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores."
+JOBS_HELP = (
+    f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores; one if there are less "
+    f"than {STARTING:g} seconds."
+)
 CANDIDATES_HELP = (
     f"Compare only these kernels. With --target: {', '.join(LabelTask.candidate_names)}; "
     f"with --pairs: {', '.join(PairTask.candidate_names)}."

@@ -29,6 +29,7 @@ LOADING = 0.05  # seconds: what took longer the first time may have been code th
 SCALES = 1.3  # who takes no more than n to this power competes with all samples
 SAVED = 0.4  # of the budget, to compare those with all samples, if the comparison has only some
 MORE = 1.5  # times as many samples are worth another comparison
+STARTING = 15.0  # seconds: within fewer, other processes start too late to be of use
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Schedule:
     clock : Clock
         How much time there is.
     n_jobs : int or None
-        How many candidates run at a time.
+        How many candidates run at a time; one if there are few seconds, in which no process is soon there.
     report : callable
         Told after each candidate; whether to stop.
     n_all : int
@@ -75,6 +76,10 @@ class Schedule:
     saved: float = 0.0  # seconds that are kept for another comparison, with more samples
     n_fold: int = 0  # samples that a fit sees in a fold of all
     sent: Any = None  # the task, or where the workers of a cluster have it
+
+    def __post_init__(self) -> None:
+        if self.clock.left() < STARTING:
+            self.n_jobs = 1
 
     def run(self, plan: Plan) -> str | None:
         """Run all candidates over all folds, as far as time allows; return what stopped it, if anything."""
@@ -201,8 +206,14 @@ class Schedule:
         return known | better
 
     def _by_look(self) -> list[int]:
-        """Return the candidates, those first that learn no kernel."""
-        return sorted(self.race.running(), key=self._learns)
+        """Return the candidates, the cheap ones first: those that learn no kernel, and of these the linear ones.
+
+        The reference, an SVM of compiled code, comes before others that grow as it does.
+        """
+        race = self.race
+        return sorted(
+            race.running(), key=lambda i: (self._learns(i), race.candidates[i].growth, i != race.reference)
+        )
 
     def _learns(self, i: int) -> bool:
         """Return whether a candidate learns a kernel before it learns to classify."""

@@ -74,7 +74,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         Whether the winner is fitted to all samples.
     n_jobs : int or None, default=None
         Number of candidates evaluated in parallel, by joblib (``joblib.parallel_config(backend="dask")``
-        distributes them).
+        distributes them). With a budget of less than 15 seconds it is one: processes take some to start.
     random_state : int, RandomState instance or None, default=None
         Random seed of the folds, the bootstrap and the learners.
 
