@@ -206,7 +206,7 @@ class Schedule:
         return known | better
 
     def _by_look(self) -> list[int]:
-        """Return the candidates, the cheap ones first: those that learn no kernel, and of these the linear ones.
+        """Return the candidates, the cheap ones first: those that learn no kernel, and grow least.
 
         The reference, an SVM of compiled code, comes before others that grow as it does.
         """

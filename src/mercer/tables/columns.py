@@ -55,24 +55,25 @@ def choose_kind(column: pd.Series, name: str, *, commas_first: bool = False) -> 
     if is_missing(column[:FIRST_CELLS]).all() and is_missing(column).all():
         return Choice(None, "it is empty")
     if not isinstance(column.dtype, pd.CategoricalDtype):
-        written = find_format(column, commas_first=commas_first)
+        values = parse_numbers(column)  # once: most columns of large tables are plain numbers
+        written = PLAIN if values is not None else find_format(column, commas_first=commas_first)
         dates = None
         if written is None:
             dates = find_dates(column)
-        elif written == PLAIN:  # to try all formats on all numbers would take long
+        elif values is not None:  # to try all formats on all numbers would take long
             dates = find_dates(_digits(column), (DIGITS,))
+        else:
+            values = parse_numbers(column, written)
         if dates is not None:
             return _dates(dates, name)
-        if written is not None and not _are_codes(column):
-            return _numbers(column, name, written)
+        if written is not None and values is not None and not _are_codes(column, values):
+            return _numbers(column, name, written, values)
         if written is None:
             _check_not_mixed(column, name)
     return _texts(category_texts(column), name)
 
 
-def _numbers(column: pd.Series, name: str, written: NumberFormat) -> Choice:
-    values = parse_numbers(column, written)
-    assert values is not None  # which is why they are so written
+def _numbers(column: pd.Series, name: str, written: NumberFormat, values: Array) -> Choice:
     gaps = np.isnan(values)
     if gaps.all():
         return Choice(None, "it is empty")
@@ -152,9 +153,9 @@ def _free_text(texts: pd.Series, name: str) -> TextColumn | None:
     return TextColumn(name, terms, vectorizer.idf_, svd.components_)
 
 
-def _are_codes(column: pd.Series) -> bool:
+def _are_codes(column: pd.Series, values: Array) -> bool:
     """Return whether digits are codes: some begin with a zero, and they repeat."""
-    if pd.api.types.is_numeric_dtype(column):
+    if pd.api.types.is_numeric_dtype(column) or np.any(values != np.round(values), where=~np.isnan(values)):
         return False
     if not any(str(cell)[:1] == "0" and str(cell)[1:2].isdigit() for cell in column):
         return False
