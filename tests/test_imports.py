@@ -27,6 +27,7 @@ FLOORS = [
         "parameters",
         "files",
         "arrays",
+        "targets",
     },
     {"samples", "scaling", "tables"},
     {"kernels", "solvers"},

@@ -140,3 +140,83 @@ def test_connected_sets_are_the_reachable_nodes(rng):
     reach = np.linalg.matrix_power(reach, 30) > 0
     number = connected_sets(edges, 30)
     assert_array_equal(number[:, None] == number, reach)
+
+
+# from numbers
+
+
+def literal_pairs(y, near, far):
+    """All pairs by their ranks, in two loops."""
+    y, n = np.asarray(y, dtype=float), len(y)
+    share = [(np.sum(y < v) + np.sum(y == v) / 2) / n for v in y]
+    group = [np.floor(s / max(near, 2 / n) + 1e-9) for s in share]
+    apart = min(far, max(share) - min(share))
+    kinds = set(), set()
+    for i in range(n):
+        for j in range(i):
+            if group[i] == group[j]:
+                kinds[0].add((j, i))
+            elif abs(share[i] - share[j]) > apart - 1e-9:
+                kinds[1].add((j, i))
+    return kinds
+
+
+@pytest.mark.parametrize(("near", "far"), [(0.1, 0.5), (0.3, 0.4), (0.25, 0.9), (0.01, 1.0)])
+@pytest.mark.parametrize("n_values", [2, 3, 7, 1000])
+def test_near_numbers_are_similar_and_far_ones_dissimilar(near, far, n_values):
+    rng = np.random.default_rng(n_values)
+    y = rng.integers(0, n_values, size=41) ** 3.0  # ties where the values are few
+    pairs = Pairs.from_target(y, near=near, far=far)
+    found = pairs.check(41)
+    similar, dissimilar = literal_pairs(y, near, far)
+    assert {tuple(pair) for pair in found.similar} == similar
+    assert {tuple(pair) for pair in found.dissimilar} == dissimilar
+    assert len(pairs.similar) == len(similar)  # each once
+    assert len(dissimilar) > 0
+
+
+def test_only_the_order_of_numbers_counts():
+    y = np.random.default_rng(0).normal(size=50)
+    for kind, other in zip(Pairs.from_target(y), Pairs.from_target(np.exp(9 * y)), strict=True):
+        assert_array_equal(kind, other)
+
+
+def test_pairs_of_numbers_are_drawn_without_replacement_half_of_either_kind():
+    y = np.random.default_rng(0).normal(size=200)
+    everything = Pairs.from_target(y).check(200)
+    drawn = Pairs.from_target(y, n_pairs=101, random_state=0)
+    checked = drawn.check(200)
+    assert [len(kind) for kind in checked] == [50, 50] == [len(kind) for kind in drawn]
+    for kind, whole in zip(checked, everything, strict=True):
+        assert {tuple(p) for p in kind} <= {tuple(p) for p in whole}
+    again = Pairs.from_target(y, n_pairs=101, random_state=0)
+    assert_array_equal(again.similar, drawn.similar)
+    assert not np.array_equal(Pairs.from_target(y, n_pairs=101, random_state=1).similar, drawn.similar)
+    spare = Pairs.from_target(y, near=0.01, n_pairs=5000, random_state=0)  # 100 similar ones alone
+    assert [len(kind) for kind in spare] == [100, 4900]
+
+
+def test_of_many_numbers_pairs_are_drawn_without_writing_all_down():
+    y = np.random.default_rng(0).normal(size=300_000)
+    pairs = Pairs.from_target(y, n_pairs=1000, random_state=0)
+    rank = np.argsort(np.argsort(y)) / len(y)
+    near, far = (np.abs(np.diff(rank[kind], axis=1)) for kind in pairs)
+    assert near.max() < 0.1
+    assert far.min() > 0.499
+    assert len(np.unique(np.floor(10 * rank[pairs.similar[:, 0]]))) == 10  # of all groups
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([1.0, 1.0, 1.0], {}, "all numbers of the target are equal"),
+        (["a", "b"], {}, "The target holds 'a'"),
+        ([0.0, 1.0, 2.0], {"near": 0.5, "far": 0.5}, "near and far must be shares"),
+        ([0.0, 1.0, 2.0], {"far": 1.5}, "near and far must be shares"),
+        ([0.0, 1.0, 2.0], {"n_pairs": 1}, "n_pairs must be at least 2"),
+        ([[0.0, 1.0], [2.0, 3.0]], {}, "pairs are made of one target, but there are 2"),
+    ],
+)
+def test_numbers_that_make_no_pairs_get_a_sentence(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        Pairs.from_target(y, **options)

@@ -3,11 +3,19 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import rankdata
+from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
-from mercer._typing import Index
+from mercer._typing import Array, Index
+from mercer.parameters import check_count
+from mercer.targets import check_target
+
+TINY = 1e-12  # by which shares of the samples may differ for rounding alone
 
 
 class Pairs(NamedTuple):
@@ -44,6 +52,57 @@ class Pairs(NamedTuple):
         rows = np.column_stack(np.triu_indices(len(y), k=1))
         same = y[rows[:, 0]] == y[rows[:, 1]]
         return cls(rows[same], rows[~same])
+
+    @classmethod
+    def from_target(
+        cls,
+        y: Any,
+        *,
+        near: float = 0.1,
+        far: float = 0.5,
+        n_pairs: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """Return pairs of samples with near and with far numbers. This is ours, and of none of the papers.
+
+        Numbers count by their ranks. They are cut into groups of a share `near` of the samples, and two of
+        one group are similar; two whose ranks are a share `far` of the samples apart are dissimilar. Of all
+        others nothing is said. What is similar to the similar is similar (`KernelBoost` needs that), and
+        neither the unit of the target nor its outliers matter.
+
+        Equal numbers share one rank, the mean of theirs, and so a group. If no two ranks are so far apart,
+        those are dissimilar that are farthest.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            The numbers, at least two of them different.
+        near : float, default=0.1
+            The share of the samples in a group; it has at least two.
+        far : float, default=0.5
+            The share of the samples that lie between dissimilar ones.
+        n_pairs : int or None, default=None
+            Maximum number of pairs. If there are more, so many are drawn at random, half of them similar;
+            what one kind does not need goes to the other. None: all of them, O(n²).
+        random_state : int, RandomState instance or None, default=None
+            Random seed of what is drawn.
+
+        Examples
+        --------
+        >>> from mercer import Pairs
+        >>> Pairs.from_target([3.1, 0.2, 3.0, 0.1], near=0.5, far=0.75).similar
+        array([[3, 1],
+               [2, 0]])
+        """
+        if not 0.0 < near < far <= 1.0:
+            raise ValueError(f"near and far must be shares, 0 < near < far <= 1, got {near!r} and {far!r}.")
+        if n_pairs is not None:
+            check_count(n_pairs, "n_pairs", 2)
+        order, share = _rank(y)
+        similar, dissimilar = _find_near_and_far(share, near, far)
+        most = share_out(similar.total, dissimilar.total, n_pairs)
+        rng = check_random_state(random_state)
+        return cls(order[similar.draw(most[0], rng)], order[dissimilar.draw(most[1], rng)])
 
     def check(self, n_rows: int) -> "Pairs":
         """Return the pairs as arrays, each pair once and its smaller number first.
@@ -97,6 +156,60 @@ class Pairs(NamedTuple):
         edges = np.concatenate([similar, similar + n, dissimilar + across, dissimilar + across[::-1]])
         group = connected_sets(edges, 2 * n)
         return not np.any(group[:n] == group[n:])
+
+
+class _LaterRows(NamedTuple):
+    """For each of n rows in order, the range of later rows that it makes a pair with."""
+
+    begin: Index
+    end: Index
+
+    @property
+    def total(self) -> int:
+        """Return the number of pairs."""
+        return int(np.sum(self.end - self.begin))
+
+    def draw(self, most: int, rng: RandomState) -> Index:
+        """Return all pairs, or some drawn without replacement. Time and memory are O(n) and theirs."""
+        last = np.cumsum(self.end - self.begin)
+        if self.total > most:
+            number = np.sort(sample_without_replacement(self.total, most, random_state=rng))
+        else:
+            number = np.arange(self.total)
+        first = np.searchsorted(last, number, side="right")
+        return np.column_stack([first, self.end[first] - (last[first] - number)])
+
+
+def _rank(y: Any) -> tuple[Index, Array]:
+    """Return the rows in the order of their numbers, and which share of the samples lies below each."""
+    target = check_target(y)
+    if target.ndim == 2 and target.shape[1] > 1:
+        raise ValueError(
+            f"pairs are made of one target, but there are {target.shape[1]}: make them of one, "
+            "pairs=Pairs.from_target(Y[:, 0])"
+        )
+    target = target.ravel()
+    if np.ptp(target) == 0.0:
+        raise ValueError("all numbers of the target are equal: no two are far apart")
+    order = np.argsort(target, kind="stable")
+    return order, (rankdata(target[order]) - 0.5) / len(order)
+
+
+def _find_near_and_far(share: Array, near: float, far: float) -> tuple[_LaterRows, _LaterRows]:
+    n = len(share)
+    group = np.floor(share / max(near, 2.0 / n) + TINY)
+    group_end = np.searchsorted(group, group, side="right")
+    apart = min(far, share[-1] - share[0]) - TINY
+    far_begin = np.maximum(np.searchsorted(share, share + apart), group_end)
+    return _LaterRows(np.arange(1, n + 1), group_end), _LaterRows(far_begin, np.full(n, n))
+
+
+def share_out(n_similar: int, n_dissimilar: int, max_pairs: int | None) -> tuple[int, int]:
+    """Return how many pairs of either kind to keep: half each; what one does not need goes to the other."""
+    if max_pairs is None:
+        return n_similar, n_dissimilar
+    half = max(1, max_pairs // 2)
+    return max(half, max_pairs - n_dissimilar), max(half, max_pairs - n_similar)
 
 
 def connected_sets(edges: Index, n: int) -> Index:

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import NotFittedError
 
-from mercer import Pairs
+from mercer import BoostedKernel, Pairs
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner
 
@@ -91,7 +91,11 @@ def test_before_fit_there_is_nothing():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, ValueError, r"Columns requires y .*: give labels y, or pairs=Pairs\(similar, dissimilar\)"),
+        (
+            {},
+            ValueError,
+            r"Columns requires y .*: give labels y, numbers target=, or pairs=Pairs\(similar, dissimilar\)",
+        ),
         ({"y": Y[:4]}, ValueError, "inconsistent numbers of samples"),
         ({"y": np.ones(6)}, ValueError, "two or more classes, but y has only one class"),
         ({"y": np.linspace(0.1, 1, 6)}, ValueError, "continuous"),
@@ -129,10 +133,31 @@ def test_rows_that_are_not_finite_are_refused(bad):
 def test_sparse_samples_are_as_good_as_dense_ones():
     expected = Columns().fit(X, Y).transform(X)
     assert_array_equal(Columns().fit(csr_array(X), Y).transform(csr_array(X)), expected)
-    more = Columns()._check(X, Y, None, csr_array(X)).unlabelled
+    more = Columns()._check(X, Y, None, None, csr_array(X)).unlabelled
     assert_array_equal(more, X)
 
 
 def test_other_shapes_are_refused():
     with pytest.raises(ValueError, match="expecting 3 features"):
         Columns().fit(X, Y).transform(X[:, :2])
+
+
+def test_numbers_are_never_taken_for_classes_nor_classes_for_numbers():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=r"no classes: give fit\(X, target=y\), or KernelRegressor\(Boosted"):
+        BoostedKernel().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="labels as y or numbers as target, not both"):
+        BoostedKernel().fit(X, X[:, 0] > 0, target=X[:, 0])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        BoostedKernel().fit(X, target=X[:5, 0])
+    with pytest.raises(ValueError, match="The target holds 'a'"):
+        BoostedKernel().fit(X, target=["a", "b"] * 10)
+    with pytest.raises(ValueError, match="pairs are made of one target, but there are 2"):
+        BoostedKernel().fit(X, target=X)
+
+
+def test_given_pairs_count_and_not_the_numbers():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    pairs = Pairs([(0, 1), (2, 3)], [(0, 2), (1, 3)])
+    alone = BoostedKernel(n_rounds=2).fit(X, pairs=pairs)
+    assert BoostedKernel(n_rounds=2).fit(X, target=X[:, 0], pairs=pairs).kernel_ == alone.kernel_

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import KernelSVC, Pairs, RelevanceKernel
+from mercer import KernelRegressor, KernelSVC, Pairs, RelevanceKernel
 from mercer.kernels import Perceptron, Rescaled, Tree
 from mercer.learners import relevance
+from mercer.learners.base import TrainingData
 from mercer.learners.relevance import BASES, SETTINGS, Rounds, make_targets, share_of_useless
 from mercer.solvers.relevance import fit_ridge
 
@@ -18,6 +21,10 @@ def rows(n=300, n_useless=15, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2 + n_useless))
     return X, X[:, 0] + X[:, 1] ** 2 - 1.0
+
+
+def known(label):
+    return TrainingData(X=None, label=np.asarray(label, dtype=np.intp), pairs=None, unlabelled=None)
 
 
 @EACH_BASE
@@ -32,10 +39,41 @@ def test_it_finds_the_features_that_matter(base):
 @EACH_BASE
 def test_numbers_are_targets_too(base):
     X, f = rows()
-    learner = RelevanceKernel(base, random_state=0).fit(X, f)
+    learner = RelevanceKernel(base, random_state=0).fit(X, target=f)
     assert np.all(learner.relevance_[:2] > 3 * learner.relevance_[2:].max())
-    assert not hasattr(learner, "classes_")
     assert learner.fit(X, f > 0).classes_.tolist() == [False, True]
+    assert not hasattr(learner.fit(X, target=f), "classes_")
+
+
+def test_whole_numbers_are_classes_as_y_and_numbers_as_target():
+    X, f = rows()
+    counts = np.round(3.0 * f).astype(int)
+    learner = RelevanceKernel(random_state=0).fit(X, target=counts)
+    assert not hasattr(learner, "classes_")
+    assert_array_equal(learner.relevance_, clone(learner).fit(X, target=counts.astype(float)).relevance_)
+    assert len(learner.fit(X, counts).classes_) == len(np.unique(counts))
+
+
+def test_several_targets_share_the_weights_whatever_their_units():
+    X, f = rows()
+    learner = RelevanceKernel(random_state=0).fit(X, target=np.column_stack([1e-6 * f, 1e6 * X[:, 4]]))
+    assert learner.relevance_[[0, 1, 4]].min() > 3 * np.delete(learner.relevance_, [0, 1, 4]).max()
+
+
+def test_a_constant_target_leaves_all_features_as_they_are():
+    X, _ = rows(60, 3)
+    assert_array_equal(RelevanceKernel(random_state=0).fit(X, target=np.full(60, 7.3)).relevance_, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_regressor_with_it_finds_friedmans_features_and_beats_the_plain_tree_kernel(seed):
+    X, y = make_friedman1(300, n_features=20, noise=1.0, random_state=seed)
+    new, truth = make_friedman1(1000, n_features=20, random_state=seed + 50)
+    plain = KernelRegressor(Tree()).fit(X, y)
+    learned = KernelRegressor(RelevanceKernel(random_state=0)).fit(X, y)
+    relevance = learned.learner_.relevance_
+    assert relevance[:5].min() > 2 * relevance[5:].max()
+    assert 1.0 - learned.score(new, truth) < 0.7 * (1.0 - plain.score(new, truth))
 
 
 def test_three_classes_share_the_weights():
@@ -99,7 +137,7 @@ def test_inner_products_of_its_features_are_the_kernel():
 def test_the_losses_are_those_of_ridge_regression():
     X, f = rows(100, 4)
     learner = RelevanceKernel(n_rounds=2, random_state=0).fit(X, f > 0)
-    T = make_targets((f > 0).astype(int))
+    T = make_targets(known(f > 0), np.arange(len(f)))
     first = Tree().fitted_to(X / X.std(axis=0))(X / X.std(axis=0))
     assert_allclose(learner.loss_[0], fit_ridge(first, T, SETTINGS.penalties).loss)
     best = fit_ridge(learner.kernel_(X), T, [learner.penalty_])
@@ -107,12 +145,13 @@ def test_the_losses_are_those_of_ridge_regression():
 
 
 def test_targets_have_mean_zero_and_mean_square_one(rng):
-    for y in (rng.integers(0, 2, 50), rng.integers(0, 4, 50), rng.normal(3.0, 9.0, 50)):
-        T = make_targets(y)
+    numbers = TrainingData(X=None, label=None, pairs=None, unlabelled=None, target=rng.normal(3, 9, (50, 2)))
+    for data in (known(rng.integers(0, 2, 50)), known(rng.integers(0, 4, 50)), numbers):
+        T = make_targets(data, np.arange(0, 50, 2))
         assert_allclose(T.mean(axis=0), 0.0, atol=1e-12)
         assert_allclose(np.mean(T**2), 1.0)
-    assert make_targets(np.array([0, 1, 1])).shape == (3, 1)
-    assert make_targets(np.array([0, 1, 2])).shape == (3, 3)
+    assert make_targets(known([0, 1, 1]), np.arange(3)).shape == (3, 1)
+    assert make_targets(known([0, 1, 2]), np.arange(3)).shape == (3, 3)
 
 
 def test_rows_without_labels_join_the_average(monkeypatch):
@@ -159,7 +198,7 @@ def test_an_svm_with_it_does_nearly_as_well_as_one_that_knows_the_features():
 
 def test_pairs_are_not_enough():
     X, _ = rows(20, 1)
-    with pytest.raises(ValueError, match="give y"):
+    with pytest.raises(ValueError, match="not from pairs"):
         RelevanceKernel().fit(X, pairs=Pairs([(0, 1)], [(2, 3)]))
 
 

@@ -2,14 +2,23 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 
-from mercer import IdealizedKernel, KernelBoost, KernelRegressor, Pairs
+from mercer import (
+    BlendedKernel,
+    BoostedKernel,
+    IdealizedKernel,
+    KernelBoost,
+    KernelRegressor,
+    Pairs,
+    RelevanceKernel,
+)
 from mercer.kernels import Perceptron, Tree
 
 X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
@@ -84,6 +93,39 @@ def test_a_learner_learns_from_pairs_and_unlabelled_samples(rng):
     assert np.isfinite(model.predict(NEW)).all()
     boosted = KernelRegressor(KernelBoost(n_rounds=2, random_state=0))
     assert boosted.fit(X, y, pairs=pairs, unlabelled=NEW).predict(NEW).shape == (300,)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        BoostedKernel(RBF(), n_rounds=5, random_state=0),
+        IdealizedKernel(RBF(), C_dissimilar=1e6, random_state=0),
+        KernelBoost(n_rounds=3, random_state=0),
+    ],
+)
+def test_learners_of_pairs_learn_from_near_and_far_numbers(learner, monkeypatch):
+    monkeypatch.setattr("mercer.learners.base.PAIRS_OF_NUMBERS", 500)
+    model = KernelRegressor(learner).fit(X, y)
+    pairs = Pairs.from_target(y, n_pairs=500, random_state=0)
+    assert_allclose(model.kernel_(NEW), clone(learner).fit(X, pairs=pairs).kernel_(NEW), rtol=1e-10)
+    assert not hasattr(model.learner_, "classes_")
+    assert np.isfinite(model.predict(NEW)).all()
+
+
+def test_a_blended_kernel_passes_numbers_on():
+    blended = BlendedKernel(RelevanceKernel(n_rounds=1, random_state=0))
+    model = KernelRegressor(blended).fit(X, y)
+    alone = RelevanceKernel(n_rounds=1, random_state=0).fit(X, target=y)
+    assert_array_equal(model.learner_.learner_.relevance_, alone.relevance_)
+
+
+def test_a_learner_of_others_gets_the_numbers_as_y():
+    class Widest(BaseEstimator):
+        def fit(self, X, y):
+            self.kernel_ = RBF(np.ptp(y))
+            return self
+
+    assert KernelRegressor(Widest()).fit(X, y).kernel_ == RBF(np.ptp(y))
 
 
 def test_it_is_tuned_as_one_with_its_kernel():

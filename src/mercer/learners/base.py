@@ -1,29 +1,33 @@
-"""What every learner is: a transformer, fitted to labels or pairs, whose `kernel_` is the learned kernel."""
+"""What every learner is: a transformer, fitted to labels, numbers or pairs, whose `kernel_` is learned."""
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
 from mercer.samples import check_rows, dense
+from mercer.targets import check_target
+
+PAIRS_OF_NUMBERS = 10_000  # at most, that are made of a numeric target
 
 
 class TrainingData(NamedTuple):
-    """What a learner is given, checked. There are labels or pairs, not both."""
+    """What a learner is given, checked. There are labels, pairs or numbers: one of the three."""
 
     X: Array
     label: NDArray[np.intp] | None  # positions in the sorted classes
     pairs: Pairs | None
     unlabelled: Array | None
+    target: Array | None = None  # numbers, (n, n_targets)
 
 
 def report_steps(estimator: Any, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
@@ -42,9 +46,11 @@ def report_steps(estimator: Any, context: CallbackContext, name: str) -> Callabl
 class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """A transformer whose features have the learned kernel `kernel_` as their inner products.
 
-    A subclass gives `_learn`, which sets `kernel_`.
+    A subclass gives `_learn`, which sets `kernel_`. One that has its own way to learn from numbers says so in
+    `_takes_numbers`; the others get pairs of near and far numbers.
     """
 
+    _takes_numbers: ClassVar[bool] = False
     _report_steps = report_steps
 
     @abstractmethod
@@ -55,18 +61,24 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         """Raise if a parameter is not what it may be."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, unlabelled: Any = None) -> Self:
-        """Learn the kernel, from labels or from pairs.
+    def fit(
+        self, X: Any, y: Any = None, *, target: Any = None, pairs: Any = None, unlabelled: Any = None
+    ) -> Self:
+        """Learn the kernel, from labels, numbers or pairs.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), optional
-            Class labels, of two or more classes. (A label of −1 is a class like any other.)
+            Class labels, of two or more classes. (A label of −1 is a class like any other, and numbers are
+            labels, too.)
+        target : array-like of shape (n_samples,) or (n_samples, n_targets), optional
+            Numbers, instead of classes: what `mercer.KernelRegressor` passes on. Nothing is guessed from the
+            values. A learner that has no way of its own with numbers takes `Pairs.from_target` of one target.
         pairs : Pairs, optional
             Similar and dissimilar samples, as row numbers of X. If given, the kernel is learned from them,
-            not from y. Cross-validation, which fits to subsets of X, does not renumber them.
+            not from y or target. Cross-validation, which fits to subsets of X, does not renumber them.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
             More samples, without labels; each learner documents how it uses them.
 
@@ -76,7 +88,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             This estimator.
         """
         self._check_parameters()
-        known = self._check(X, y, pairs, unlabelled)
+        known = self._check(X, y, target, pairs, unlabelled)
         context = self._init_callback_context(max_subtasks=self._most_steps())
         context.call_on_fit_task_begin(estimator=self)
         self._learn(known, context)
@@ -105,27 +117,47 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         tags.target_tags.required = True  # or pairs, for which scikit-learn has no word
         return tags
 
-    def _check(self, X: Any, y: Any, pairs: Any, unlabelled: Any) -> TrainingData:
-        if y is None and pairs is None:
+    def _check(self, X: Any, y: Any, target: Any, pairs: Any, unlabelled: Any) -> TrainingData:
+        if y is not None and target is not None:
+            raise ValueError("give labels as y or numbers as target, not both")
+        if y is None and target is None and pairs is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give labels y, or "
-                "pairs=Pairs(similar, dissimilar)."
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give labels y, "
+                "numbers target=, or pairs=Pairs(similar, dissimilar)."
             )
-        if pairs is not None:
+        label, numbers, checked = None, None, None
+        if pairs is None and y is not None:
+            X, y = check_rows(self, X, y)
+            label = self._label(y)
+        else:
             X = check_rows(self, X)
             self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
-            label, checked = None, _as_pairs(pairs).check(len(X))
-        else:
-            X, y = check_rows(self, X, y)
-            label, checked = self._label(y), None
+        if pairs is not None:
+            checked = _as_pairs(pairs).check(len(X))
+        elif target is not None:
+            numbers = check_target(target)
+            check_consistent_length(X, numbers)
         _check_scale(X)
         more = check_unlabelled(unlabelled, X.shape[1])
         if more is not None:
             _check_feature_names(self, unlabelled, reset=False)
             _check_scale(more)
-        return TrainingData(X, label, checked, more)
+        known = TrainingData(X, label, checked, more)
+        return known if numbers is None else self._take_numbers(known, numbers)
+
+    def _take_numbers(self, known: TrainingData, numbers: Array) -> TrainingData:
+        """Return what is known with numbers, or with the pairs that they make."""
+        if self._takes_numbers:
+            return known._replace(target=numbers.reshape(len(numbers), -1))
+        seed = self.get_params().get("random_state")
+        return known._replace(pairs=Pairs.from_target(numbers, n_pairs=PAIRS_OF_NUMBERS, random_state=seed))
 
     def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        if type_of_target(y).startswith("continuous"):
+            raise ValueError(
+                "Unknown label type: continuous. y holds numbers with fractions, which are no classes: give "
+                f"fit(X, target=y), or KernelRegressor({type(self).__name__}())."
+            )
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

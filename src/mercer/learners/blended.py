@@ -73,6 +73,8 @@ class BlendedKernel(KernelLearner):
     0.39
     """
 
+    _takes_numbers = True
+
     def __init__(self, learner: Any = None, *, second: Any = None, share: float = 1.0) -> None:
         self.learner = learner
         self.second = second
@@ -114,7 +116,8 @@ class BlendedKernel(KernelLearner):
 
 
 def _fit(learner: Any, known: TrainingData) -> Any:
-    return clone(learner).fit(known.X, known.label, pairs=known.pairs, unlabelled=known.unlabelled)
+    given = {"target": known.target, "pairs": known.pairs, "unlabelled": known.unlabelled}
+    return clone(learner).fit(known.X, known.label, **given)
 
 
 def _radius(every: Array, some: Array) -> float:

@@ -5,12 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
@@ -116,7 +115,7 @@ class RelevanceKernel(KernelLearner):
     where f is the kernel machine with the weights before: fit a machine, average its squared gradients over
     the rows (the diagonal of the average gradient outer product), weigh the features by them, and repeat.
     Useless features fade within a few rounds, and the kernel looks at the others alone. The machine is ridge
-    regression on labels ±1; the round that is kept is that of the least leave-one-out loss.
+    regression on numbers, or on labels ±1; the round that is kept is that of the least leave-one-out loss.
 
     **This method is not from one of the five papers** that the other learners are from, but from [RBPB24].
 
@@ -153,8 +152,9 @@ class RelevanceKernel(KernelLearner):
 
     Notes
     -----
-    The targets y may be classes or numbers. Pairs are not enough for a machine: give y. `unlabelled` rows
-    join the average of the gradients. Features are standardised first, so that their units do not matter.
+    It learns from classes, ``fit(X, y)``, or from numbers, ``fit(X, target=y)``, as `KernelRegressor` does;
+    several targets share the weights. Pairs are not enough for a machine. `unlabelled` rows join the average
+    of the gradients. Features are standardised first, so that their units do not matter.
 
     `transform` gives coordinates in the span of the rows of `fit` (of `max_rows` of them), as that of
     `Superkernel` does.
@@ -188,8 +188,18 @@ class RelevanceKernel(KernelLearner):
     array([3, 5])
     >>> bool(model.score(X[300:], y[300:]) > 0.85)
     True
+
+    Numbers, of which five features of twenty say something:
+
+    >>> from sklearn.datasets import make_friedman1
+    >>> from mercer import KernelRegressor
+    >>> X, y = make_friedman1(400, n_features=20, noise=1.0, random_state=0)
+    >>> model = KernelRegressor(RelevanceKernel(random_state=0)).fit(X, y)
+    >>> np.flatnonzero(model.learner_.relevance_ > 0.1)
+    array([0, 1, 2, 3, 4])
     """
 
+    _takes_numbers = True
     svm_C: ClassVar[float] = 4.0  # noqa: N815  (of an SVM with the kernel: the default of `TreeSVC`, too)
 
     def __init__(
@@ -223,20 +233,14 @@ class RelevanceKernel(KernelLearner):
     def _most_steps(self) -> int | None:
         return int(self.n_rounds)
 
-    def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        if type_of_target(y) != "continuous":
-            return super()._label(y)
-        self.__dict__.pop("classes_", None)  # of an earlier fit, to labels
-        return y  # numbers, which `make_targets` knows by their type
-
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
-        if known.label is None:
-            raise ValueError("RelevanceKernel learns from targets: give y, classes or numbers, not pairs")
+        if known.pairs is not None:
+            raise ValueError("RelevanceKernel learns from classes y or numbers target, not from pairs")
         rng = check_random_state(self.random_state)
         rows = _draw(len(known.X), self.max_rows, rng)
         n = len(rows)
         check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Use a smaller max_rows.")
-        X, T = known.X[rows], make_targets(known.label[rows])
+        X, T = known.X[rows], make_targets(known, rows)
         deviation = X.std(axis=0)
         varies = deviation > 1e-12 * np.max(np.abs(X), axis=0)
         if not np.any(varies):
@@ -375,13 +379,14 @@ def _is_in_vain(losses: list[float]) -> bool:
     return len(losses) > recent and min(losses[-recent:]) >= (1.0 - SETTINGS.little) * min(losses[:-recent])
 
 
-def make_targets(y: NDArray[Any]) -> Array:
+def make_targets(known: TrainingData, rows: Index) -> Array:
     """Return what the machine is to fit, of mean zero and mean square one: numbers, or ±1 for each class."""
-    if y.dtype.kind == "f":
-        T = y[:, None].astype(np.float64)
-    else:
-        n_classes = int(y.max()) + 1
-        T = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)[:, 1 if n_classes == 2 else 0 :]
+    if known.target is not None:
+        return np.asarray(StandardScaler().fit_transform(known.target[rows]))  # each has its own unit
+    assert known.label is not None
+    label = known.label[rows]
+    n_classes = int(label.max()) + 1
+    T = np.where(label[:, None] == np.arange(n_classes), 1.0, -1.0)[:, 1 if n_classes == 2 else 0 :]
     T = T - T.mean(axis=0)
     return T / (np.sqrt(np.mean(T**2)) or 1.0)
 

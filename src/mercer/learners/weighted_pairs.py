@@ -12,7 +12,7 @@ from numpy.random import RandomState
 from mercer._typing import Array, Index
 from mercer.learners.base import TrainingData
 from mercer.losses import Loss
-from mercer.pairs import Pairs
+from mercer.pairs import Pairs, share_out
 from mercer.solvers.boosted import AllPairs, Balance, ListedPairs, PairTable
 
 
@@ -103,18 +103,10 @@ def _tabulate_listed(
     own = Kind(np.column_stack([np.arange(m), np.arange(m)]), degree / (m - 1))
     n_similar, n_dissimilar = 2.0 * len(similar) + own.share.sum(), 2.0 * len(dissimilar)
     weight = _weigh_kinds(n_similar, n_dissimilar, balance, not pairs.are_of_two_groups())
-    most = _share_out(len(similar), len(dissimilar), max_pairs)
+    most = share_out(len(similar), len(dissimilar), max_pairs)
     kept, unlike = _thin(similar, most[0], rng), _thin(dissimilar, most[1], rng)
     alike = Kind(np.concatenate([kept.rows, own.rows]), np.concatenate([kept.share, own.share]))
     return rows, _list(alike, unlike, weight, m, loss)
-
-
-def _share_out(n_similar: int, n_dissimilar: int, max_pairs: int | None) -> tuple[int, int]:
-    """Return how many pairs of either kind to keep: half each; what one does not need goes to the other."""
-    if max_pairs is None:
-        return n_similar, n_dissimilar
-    half = max(1, max_pairs // 2)
-    return max(half, max_pairs - n_dissimilar), max(half, max_pairs - n_similar)
 
 
 def _thin(rows: Index, most: int, rng: RandomState) -> Kind:

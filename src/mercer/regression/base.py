@@ -5,13 +5,14 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import Tags, check_array, check_consistent_length
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.samples import check_rows
+from mercer.targets import check_target
 
 
 class Samples(NamedTuple):
@@ -77,54 +78,14 @@ def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | Non
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-    Y = check_target(y, is_log)
+    Y = check_target(y)
+    if is_log and np.any(Y < 0):
+        raise ValueError(f"loss='poisson' needs counts, or other targets of at least 0, got {Y.min():g}.")
+    _warn_of_two_values(Y)
     check_consistent_length(X, Y)
     estimator._one_target = Y.ndim == 1
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return Samples(X, Y.reshape(len(Y), -1), weight)
-
-
-def check_target(y: Any, is_log: bool) -> Array:
-    """Return the target as finite numbers, of one dimension or two; say what to do where it is not."""
-    values = np.asarray(y)
-    if values.dtype.kind in "Mm":
-        raise ValueError(
-            "The target holds dates or times, a regressor needs numbers: convert them, for example to days "
-            "since the first."
-        )
-    if values.dtype.kind in "OUS":
-        values = _convert_objects(values)
-    Y: Array = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y")
-    with np.errstate(over="ignore"):
-        if Y.ndim > 2:
-            raise ValueError(
-                f"The target has {Y.ndim} dimensions, but needs one, or two for several targets."
-            )
-        if Y.size and not np.isfinite(np.ptp(Y) ** 2 * len(Y)):
-            raise ValueError("The target is too large to compute with: divide it by its standard deviation.")
-    if is_log and np.any(Y < 0):
-        raise ValueError(f"loss='poisson' needs counts, or other targets of at least 0, got {Y.min():g}.")
-    _warn_of_two_values(Y)
-    return Y
-
-
-def _convert_objects(values: NDArray[Any]) -> Array:
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        wrong = next(value for value in values.astype(object).ravel() if not _is_number(value))
-        raise ValueError(
-            f"The target holds {wrong!r}, a regressor needs numbers: for classes use a classifier such as "
-            "StumpSVC, dates convert to days since the first."
-        ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _warn_of_two_values(Y: Array) -> None:

@@ -37,8 +37,8 @@ class KernelRegressor(NumberRegressor):
     Parameters
     ----------
     learner : learner, kernel or None, default=None
-        An estimator whose ``fit(X, y, *, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer or
-        of scikit-learn), for which there is nothing to learn. None is the plain inner product.
+        An estimator whose ``fit(X, *, target, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer
+        or of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float or None, default=None
         The weight of the losses against the penalty, for a kernel and a target of standard deviation one:
         their scales do not matter. None chooses among 2⁻¹⁰, 2⁻⁹, …, 2²⁰ by the leave-one-out error, for
@@ -71,7 +71,9 @@ class KernelRegressor(NumberRegressor):
 
     Notes
     -----
-    Learners of the papers learn from classes or pairs. With a numeric target give them `pairs`, or a kernel.
+    The learner is told that y holds numbers, whatever their values are. `RelevanceKernel` learns from them;
+    `BoostedKernel`, `IdealizedKernel` and `KernelBoost`, which in their papers know classes and pairs, learn
+    from the pairs that `Pairs.from_target` makes of near and far numbers.
 
     The leave-one-out errors are exact for a kernel that is given: of a learned one, what it has learned from
     a sample stays.

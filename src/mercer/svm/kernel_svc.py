@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import compute_sample_weight, gen_batches
+from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
 from mercer.kernels import FeatureKernel
@@ -307,7 +308,8 @@ def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
         return None
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
-    fitted = clone(learner).fit(X, y, **given)
+    is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
+    fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)
     if not hasattr(fitted, "kernel_"):
         raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
     return fitted
