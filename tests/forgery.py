@@ -32,7 +32,7 @@ def repack(path, metadata, schema, arrays):
 
 def save_unchecked(estimator, path):
     """Write an estimator as an attacker may: without a look at its fitted state."""
-    schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)
+    schema, arrays = rebuild(*_to_skops(estimator), to_file)
     repack(path, write_metadata(estimator, None), schema, arrays)
 
 

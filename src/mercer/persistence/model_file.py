@@ -14,6 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from mercer.files import replace_file
 from mercer.persistence import archive as archives
 from mercer.persistence.allowed_types import from_file, stable_name, to_file
+from mercer.persistence.building import build
 from mercer.persistence.errors import ModelFileError, blaming_the_file
 from mercer.persistence.fitted_state import check_state, without_tensors
 from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
@@ -64,7 +65,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     estimator = without_tensors(estimator)
     try:
         metadata = write_metadata(estimator, about)
-        schema, arrays, _ = rebuild(*_to_skops(estimator), to_file)
+        schema, arrays = rebuild(*_to_skops(estimator), to_file)
         check_state(estimator)
     except RecursionError as error:
         raise TypeError(f"{type(estimator).__name__} cannot be saved: it contains itself.") from error
@@ -112,8 +113,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         archive = archives.open_archive(file)
         metadata = read_metadata(archives.read_text(archive, archives.METADATA))
         raw = archives.read_text(archive, archives.SCHEMA)
-        schema, arrays, trusted = rebuild(raw, archives.read_arrays(archive), from_file)
-        estimator = _from_skops(schema, arrays, trusted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentVersionWarning)  # one of each estimator: ours is enough
+            estimator = build(*rebuild(raw, archives.read_arrays(archive), from_file))
         if stable_name(type(estimator)) != metadata.class_name:
             raise ModelFileError("it holds something else than it says")
         check_state(estimator)
@@ -150,12 +152,3 @@ def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}") from error
     with ZipFile(buffer) as archive:
         return json.loads(archive.read(archives.SCHEMA)), archives.read_arrays(archive)
-
-
-def _from_skops(schema: dict[str, Any], arrays: dict[str, bytes], trusted: list[str]) -> Any:
-    """Let skops build the estimator, from an archive that holds nothing but what has been checked."""
-    import skops.io
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # one of each estimator: ours is enough
-        return skops.io.loads(archives.pack({archives.SCHEMA: schema}, arrays), trusted=trusted)

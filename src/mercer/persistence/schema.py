@@ -3,9 +3,9 @@
 skops describes an object as a tree of nodes in JSON: ``__loader__`` says how a node is turned into an object,
 ``__module__`` and ``__class__`` into what, and a second node of the same ``__id__`` is the same object. skops
 checks the types of such a tree before it builds it, but not what may stand where, nor how often. We do not
-only check the tree: `rebuild` copies it, node by node, field by field, and skops is given the copy. There is
-thus nothing in it that was overlooked, and no second way to read it. On the way classes change their names:
-in files they have stable ones, and skops is told where they are.
+only check the tree: `rebuild` copies it, node by node, field by field, and `building` is given the copy.
+There is thus nothing in it that was overlooked, and no second way to read it. On the way classes change their
+names: in files they have stable ones, and the copy says where they are.
 
 A copier takes the copy in the making, the node, and the name of the node's type; it returns the fields of the
 copied node that depend on its kind. There is none for methods, partial functions, operators, bytes, sets,
@@ -31,11 +31,10 @@ MERSENNE_WORDS = 624  # in the state of NumPy's RandomState
 
 
 class Rebuilt(NamedTuple):
-    """The copy of a schema, its arrays, and the names of all types in it, for skops to trust."""
+    """The copy of a schema, and its arrays."""
 
     schema: Node
     arrays: dict[str, bytes]
-    trusted: list[str]
 
 
 def rebuild(raw: Node, arrays: dict[str, bytes], find_class: Callable[[Name], KnownClass | None]) -> Rebuilt:
@@ -56,11 +55,11 @@ def rebuild(raw: Node, arrays: dict[str, bytes], find_class: Callable[[Name], Kn
     schema = copy.node(raw)
     if schema["__loader__"] != "ObjectNode":
         raise UnknownTypeError(f"{schema['__module__']}.{schema['__class__']} in the place of an estimator")
-    # skops writes a node out wherever it occurs. Of a few nodes that contain one another many times over, its
-    # check of the types would never end.
+    # skops writes a node out wherever it occurs. Of a few nodes that contain one another many times over,
+    # whatever goes through the object, such as to print it, would never end.
     if copy.size[schema["__id__"]] > len(json.dumps(raw)) // BYTES_OF_A_NODE:
         raise ModelFileError("it has few nodes that stand for very many")
-    return Rebuilt({**schema, "protocol": PROTOCOL, "_skops_version": ""}, copy.arrays, sorted(copy.trusted))
+    return Rebuilt({**schema, "protocol": PROTOCOL, "_skops_version": ""}, copy.arrays)
 
 
 class Rebuilding:
@@ -70,7 +69,6 @@ class Rebuilding:
         self.given = dict(arrays)
         self.find_class = find_class
         self.arrays: dict[str, bytes] = {}
-        self.trusted: set[str] = set()
         self.done: dict[int, Node | None] = {}  # by the old id; None while it is being copied
         self.size: dict[int, int] = {}  # by the new id: the node and all in it, as often as they occur
         self.depth = 0
@@ -97,7 +95,6 @@ class Rebuilding:
         copy: Node = {**head, **COPIERS[loader](self, raw, (module, name))}
         self.depth -= 1
         self.size[new_id] = 1 + sum(self.size[child["__id__"]] for child in children(copy))
-        self.trusted.add(f"{copy['__module__']}.{copy['__class__']}")
         return copy
 
     def array(self, old_name: str) -> tuple[str, ArrayForm]:

@@ -39,6 +39,7 @@ TABLE_ROWS = 4  # a table is the better representation from this many rows for e
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.stump_svm.torch_rows"  # where tensors are; loads torch
 MAX_STEPS = 1000  # the default maximum number of Newton steps
+FEW_CELLS = 2**16  # of samples up to which predictions take milliseconds, and need not import numba
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
 
@@ -90,7 +91,9 @@ class AdditiveFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D log k) per row, whatever the number of support vectors."""
-        evaluate = _evaluate if is_of_numpy(X) else _evaluate_tensor
+        evaluate = _evaluate_tensor
+        if is_of_numpy(X):
+            evaluate = _evaluate_few if X.size <= FEW_CELLS else _evaluate
         return evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
 
     def __sklearn_array_api_convert__(self, convert: Any) -> "AdditiveFunction":
@@ -300,6 +303,13 @@ def _evaluate_tensor(knots: Any, values: Any, X: Any) -> Any:
         gap = xp.take(x, right) - xp.take(x, left)
         share = (t - xp.take(x, left)) / xp.where(gap > 0.0, gap, 1.0)
         out += xp.take(g, left) + share * (xp.take(g, right) - xp.take(g, left))
+    return out
+
+
+def _evaluate_few(knots: Array, values: Array, X: Array) -> Array:
+    out = np.zeros(len(X))
+    for t, x, g in zip(X.T, knots, values, strict=True):
+        out += np.interp(t, x, g)
     return out
 
 
