@@ -1,6 +1,7 @@
 """`import mercer` is light, and imports inside mercer go one way."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -28,6 +29,7 @@ FLOORS = [
         "files",
         "arrays",
         "targets",
+        "rooms",
     },
     {"samples", "scaling", "tables"},
     {"kernels", "solvers"},
@@ -188,6 +190,16 @@ def test_every_name_and_room_is_there_when_asked_for():
         "assert mercer.load is mercer.persistence.load\n"
         "assert not hasattr(mercer, 'stump')"
     )
+
+
+@pytest.mark.parametrize("room", ["learners", "search"])
+def test_a_room_that_opens_when_asked_has_all_its_names(room):
+    opened = importlib.import_module(f"mercer.{room}")
+    assert sorted(opened.__all__) == sorted(opened._HOMES) == dir(opened)
+    for name in opened.__all__:
+        assert getattr(opened, name).__module__ == f"mercer.{room}.{opened._HOMES[name]}"
+    with pytest.raises(AttributeError, match=f"module 'mercer.{room}' has no attribute 'nothing'"):
+        opened.nothing  # noqa: B018
 
 
 def test_numba_is_imported_when_something_compiled_is_called():

@@ -5,8 +5,9 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import FrameType
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 if TYPE_CHECKING:
     import typer
 
+COMMANDS = ("learn", "predict", "show", "similar", "papers")  # modules and functions of mercer.commands
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
 TERMINATED = 128 + signal.SIGTERM  # what a shell reports
 INTERRUPTED = 128 + signal.SIGINT
@@ -34,7 +36,7 @@ def main() -> None:
     with ending_at_once():
         if not all(map(find_spec, NEEDED)):
             sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
-        app = make_app()
+        app = make_app(sys.argv[1:])
     signal.signal(signal.SIGTERM, end_in_order)
     codecs.register_error("plain", spell_plainly)
     for stream in (sys.stdout, sys.stderr):
@@ -69,11 +71,13 @@ def spell_plainly(error: UnicodeError) -> tuple[str, int]:
     return "".join(PLAIN.get(letter, "?") for letter in letters), error.end
 
 
-def make_app() -> "typer.Typer":
-    """Return the application with all its commands."""
+def make_app(words: Sequence[str] = ()) -> "typer.Typer":
+    """Return the application with the command that the words begin with, or with all commands.
+
+    To predict, nothing need be imported that learns.
+    """
     import typer
 
-    from mercer.commands import learn, papers, predict, show, similar
     from mercer.commands.errors import Commands
 
     app = typer.Typer(
@@ -101,11 +105,9 @@ def make_app() -> "typer.Typer":
     ) -> None:
         """Learn the kernel that your data needs."""
 
-    app.command(epilog=learn.EXAMPLES)(learn.learn)
-    app.command(epilog=predict.EXAMPLES)(predict.predict)
-    app.command(epilog=show.EXAMPLES)(show.show)
-    app.command(epilog=similar.EXAMPLES)(similar.similar)
-    app.command(epilog=papers.EXAMPLES)(papers.papers)
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        module = import_module(f"mercer.commands.{name}")
+        app.command(epilog=module.EXAMPLES)(getattr(module, name))
     return app
 
 

@@ -25,8 +25,7 @@ from mercer import cli
 from mercer.commands import interrupts, progress
 from mercer.commands import learn as learning
 from mercer.commands.messages import legend
-from mercer.commands.model import id_heading
-from mercer.commands.search_run import result_of
+from mercer.commands.model import id_heading, result_of
 from mercer.persistence import describe
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask

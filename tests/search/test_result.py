@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, Pairs, StumpSVC
-from mercer.commands.search_run import as_json
+from mercer.commands.outputs import as_json
 from mercer.search import Candidate, SearchResult, default_candidates
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairRace, PairTask, pair_candidates

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 from mercer import StumpSVC, StumpSVCCV
 from mercer.datasets import ringnorm, threenorm
 from mercer.kernels import Stump
+from mercer.svm import additive
 
 CS = 2.0 ** np.arange(-17, 6, 2)
 
@@ -78,6 +79,17 @@ def test_the_shape_functions_and_the_intercept_are_the_decision_function(max_bin
         for x, (knots, values) in zip(X_new.T, model.shape_functions_, strict=True)
     )
     assert_allclose(model.decision_function(X_new), f, atol=1e-10)
+
+
+@pytest.mark.parametrize("max_bins", [None, 8])
+def test_many_samples_at_once_are_predicted_as_few_are(max_bins, monkeypatch, rng):
+    X, y = threenorm(150, random_state=0)
+    X[:, 0], X[:, 1] = np.round(X[:, 0]), 3.0  # equal values, and a constant
+    model = StumpSVC(max_bins=max_bins).fit(X, y)
+    new = np.vstack([X, 3 * rng.normal(size=(150, 20)), X.min(axis=0)[None], X.max(axis=0)[None]])
+    few = model.decision_function(new)
+    monkeypatch.setattr(additive, "FEW_CELLS", 0)  # compiled
+    assert_allclose(model.decision_function(new), few, atol=1e-12)
 
 
 def test_bins_are_exact_when_there_is_one_for_each_value():

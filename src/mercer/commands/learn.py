@@ -17,9 +17,10 @@ from mercer.commands.errors import INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_task
 from mercer.commands.interrupts import acknowledging_interrupts
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
+from mercer.commands.model import result_of
 from mercer.commands.outputs import check_outputs
 from mercer.commands.progress import Watcher
-from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, result_of
+from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
 from mercer.persistence import save
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask

@@ -1,6 +1,6 @@
 """Models that ``mercer learn`` has saved, and new tables for them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.search_run import MADE_BY
 from mercer.persistence import Description, ModelFileError, describe, load
-from mercer.search import Calibration
+from mercer.search import Calibration, SearchResult
 from mercer.tables import Columns, TableEncoder, read_table
 from mercer.tables.encoder import check_no_others
 from mercer.tables.sources import spoken
 
+MADE_BY = "mercer learn"  # in the notes of a model
 ROLES = ("target", "id", "weight", "group")
 
 
@@ -75,6 +75,11 @@ def load_model(path: Path) -> Model:
         model = Model(pipeline, about, pipeline[0].by_kind._replace(dropped=dropped))
         model.calibration()
         return model
+
+
+def result_of(about: Mapping[str, Any]) -> SearchResult:
+    """Return the search's result from what a model says of itself."""
+    return SearchResult.from_dict(about["search"])
 
 
 @contextmanager

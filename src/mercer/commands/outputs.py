@@ -1,9 +1,12 @@
-"""Files that commands write, checked before the work."""
+"""What commands write: files, checked before the work, and JSON."""
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mercer.commands.errors import WrongRequestError
 from mercer.files import is_stream
@@ -40,3 +43,18 @@ def _check_output(path: Path) -> None:
         raise WrongRequestError(
             f"Folder {folder} is not writable ({error.strerror}): name another one."
         ) from error
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy's numbers as plain ones, what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_json(part) for part in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value if value is None else str(value)

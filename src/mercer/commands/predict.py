@@ -12,8 +12,8 @@ import typer
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.model import Model, id_heading, load_model, read_rows
+from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs
-from mercer.commands.search_run import as_json as to_json
 from mercer.files import replace_file
 from mercer.search.label_task import decide
 from mercer.tables.missing import WORDS, as_written

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +13,14 @@ from sklearn.pipeline import Pipeline
 from mercer.commands.distances import kernel_of_model
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Task
+from mercer.commands.model import MADE_BY
+from mercer.commands.outputs import as_json
 from mercer.kernels.description import describe_kernel
-from mercer.search import KernelSearchCV, SearchResult, SearchWarning
+from mercer.search import KernelSearchCV, SearchWarning
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.scoring import KNOWN
 
-MADE_BY = "mercer learn"
 SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
 
 
@@ -123,11 +124,6 @@ def learn_task(
     return Learned(search, model, as_json(about))
 
 
-def result_of(about: Mapping[str, Any]) -> SearchResult:
-    """Return the search's result from what a model says of itself."""
-    return SearchResult.from_dict(about["search"])
-
-
 def facts(task: Task) -> dict[str, Any]:
     """Return what the data are, and what was done to them."""
     return {
@@ -152,18 +148,3 @@ def _count(y: Any) -> dict[str, int]:
     """Return how many rows each class has."""
     classes, counts = np.unique(y, return_counts=True)
     return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
-
-
-def as_json(value: Any) -> Any:
-    """Return a value as JSON can hold it: NumPy's numbers as plain ones, what is not finite as None."""
-    if isinstance(value, Mapping):
-        return {str(name): as_json(part) for name, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [as_json(part) for part in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)

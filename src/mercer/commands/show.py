@@ -11,9 +11,8 @@ from rich.text import Text
 
 from mercer.commands.errors import one_line
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
-from mercer.commands.model import blaming_the_notes, describe_file
-from mercer.commands.search_run import MADE_BY, result_of
-from mercer.commands.search_run import as_json as to_json
+from mercer.commands.model import MADE_BY, blaming_the_notes, describe_file, result_of
+from mercer.commands.outputs import as_json as to_json
 from mercer.persistence import Description
 
 EXAMPLES = """For example:

@@ -15,7 +15,7 @@ from mercer.commands.distances import distances
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
 from mercer.commands.model import Model, id_heading, load_model, read_rows
-from mercer.commands.search_run import as_json as to_json
+from mercer.commands.outputs import as_json as to_json
 from mercer.tables import TableError, find_ids
 from mercer.tables.errors import listed, quote
 from mercer.tables.missing import as_written

@@ -114,7 +114,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         metadata = read_metadata(archives.read_text(archive, archives.METADATA))
         raw = archives.read_text(archive, archives.SCHEMA)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InconsistentVersionWarning)  # one of each estimator: ours is enough
+            # of these there is one for each estimator: ours is enough
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
             estimator = build(*rebuild(raw, archives.read_arrays(archive), from_file))
         if stable_name(type(estimator)) != metadata.class_name:
             raise ModelFileError("it holds something else than it says")

@@ -1,17 +1,22 @@
 """Which kernel does a data set need? A search among all of them, with an honest estimate of the error."""
 
-from mercer.search.blend import Blend
-from mercer.search.calibration import Calibration
-from mercer.search.candidates import Candidate, default_candidates
-from mercer.search.result import (
-    CandidateResult,
-    Difference,
-    Measure,
-    Metric,
-    SearchResult,
-    SearchWarning,
-)
-from mercer.search.search import KernelSearchCV
+from typing import TYPE_CHECKING
+
+from mercer.rooms import open_when_asked
+
+if TYPE_CHECKING:
+    from mercer.search.blend import Blend
+    from mercer.search.calibration import Calibration
+    from mercer.search.candidates import Candidate, default_candidates
+    from mercer.search.result import (
+        CandidateResult,
+        Difference,
+        Measure,
+        Metric,
+        SearchResult,
+        SearchWarning,
+    )
+    from mercer.search.search import KernelSearchCV
 
 __all__ = [
     "Blend",
@@ -26,3 +31,19 @@ __all__ = [
     "SearchWarning",
     "default_candidates",
 ]
+
+# A model that was found predicts without the search
+_HOMES = {
+    "Blend": "blend",
+    "Calibration": "calibration",
+    "Candidate": "candidates",
+    "CandidateResult": "result",
+    "Difference": "result",
+    "KernelSearchCV": "search",
+    "Measure": "result",
+    "Metric": "result",
+    "SearchResult": "result",
+    "SearchWarning": "result",
+    "default_candidates": "candidates",
+}
+__getattr__, __dir__ = open_when_asked(__name__, _HOMES)

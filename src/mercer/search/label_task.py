@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from mercer._typing import Array, Index
-from mercer.search.candidates import REFERENCE, Candidate, as_candidates, default_candidates
+from mercer.search.candidates import NAMES, REFERENCE, Candidate, as_candidates, default_candidates
 from mercer.search.label_race import LabelRace
 from mercer.search.sample_task import SampleTask, can_predict
 from mercer.search.scoring import Judged
@@ -50,7 +50,7 @@ class LabelTask(SampleTask):
     class_weight: Any = None
 
     reference: ClassVar[str] = REFERENCE
-    candidate_names: ClassVar[tuple[str, ...]] = tuple(one.name for one in default_candidates(1, 1, 0))
+    candidate_names: ClassVar[tuple[str, ...]] = NAMES
 
     @cached_property
     def classes(self) -> NDArray[Any]:
