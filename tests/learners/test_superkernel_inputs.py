@@ -154,11 +154,15 @@ def test_extreme_penalties_give_kernels_of_extreme_scales(penalty):
     assert np.any(learner.beta_ > 0)
 
 
-def test_a_kernel_that_no_label_speaks_for_is_an_error():
+def test_where_the_best_kernel_is_none_that_of_variance_one_is_returned_with_a_warning():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
-    with pytest.raises(ValueError, match=r"best kernel found is zero: by Posterior\(\).*quality=Risk\(\)"):
-        Superkernel(quality=Posterior()).fit(X, y)
+    with pytest.warns(
+        UserWarning, match=r"by Posterior\(\) no kernel .* better than noise.*quality=Risk\(\)"
+    ):
+        learner = Superkernel(quality=Posterior()).fit(X, y)
+    K = learner.kernel_(X)
+    assert np.trace(K) / 30 - K.mean() == pytest.approx(1.0)
     assert Superkernel(quality=Risk()).fit(X, y).beta_.any()
 
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from mercer import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV
-from mercer.kernels import Perceptron, Stump
+from mercer import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV, TreeSVC
+from mercer.kernels import Perceptron, Stump, Tree
 from mercer.svm.multiclass import choose_classes, combine_probabilities, score_classes
 
 
@@ -27,13 +27,15 @@ def twelve_classes(n_rows, random_state):
         (PerceptronSVC(C=0.5, tol=1e-5), Perceptron()),
         (PerceptronSVCCV(Cs=[0.5], cv=2, tol=1e-5), Perceptron()),
         (KernelSVC(Stump(), C=0.5, tol=1e-5), Stump()),
+        (TreeSVC(C=50.0, gamma=0.1, tol=1e-5), Tree(0.1)),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_twelve_classes_are_predicted_as_by_svc(model, kernel):
     X, y = twelve_classes(240, 0)
     X_new, _ = twelve_classes(300, 1)
-    rival = SVC(C=0.5, kernel=kernel, decision_function_shape="ovo", tol=1e-6).fit(X, y)
+    C = getattr(model, "C", 0.5)
+    rival = SVC(C=C, kernel=kernel, decision_function_shape="ovo", tol=1e-6).fit(X, y)
     values = -rival.decision_function(X_new)  # positive for the later class
     clear = np.abs(values).min(axis=1) > 2e-3  # both solvers stop at a tolerance
     expected = rival.predict(X_new)
@@ -41,6 +43,14 @@ def test_twelve_classes_are_predicted_as_by_svc(model, kernel):
     assert clear.mean() > 0.7
     assert np.mean(by_confidence[clear] != expected[clear]) > 0.03  # ties are common here
     assert_array_equal(model.fit(X, y).predict(X_new)[clear], expected[clear])
+
+
+@pytest.mark.parametrize("model", [StumpSVC(), PerceptronSVC(), KernelSVC()], ids=repr)
+def test_between_two_classes_it_is_the_later_one_as_by_svc(model):
+    X, y, middle = np.array([[-1.0], [1.0]]), ["a", "b"], [[0.0]]
+    model.fit(X, y)
+    assert model.decision_function(middle) == 0.0
+    assert model.predict(middle) == SVC(kernel="linear").fit(X, y).predict(middle) == "b"
 
 
 def test_the_score_of_a_choice_of_c_is_the_accuracy_of_the_votes():

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from mercer import PerceptronSVC, PerceptronSVCCV, limits
+from mercer import PerceptronRegressor, PerceptronSVC, PerceptronSVCCV, limits
 from mercer.datasets import threenorm
 from mercer.kernels import Perceptron
 from mercer.svm.perceptron import draw_directions
@@ -137,3 +137,11 @@ def test_the_same_result_on_two_threads(rng):
     )
     assert_array_equal(one.scores_, two.scores_)
     assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize("machine", [PerceptronSVC(), PerceptronSVCCV(cv=2), PerceptronRegressor()], ids=repr)
+def test_samples_too_far_apart_for_distances_are_named_with_what_to_do(rng, machine):
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 3
+    with pytest.raises(ValueError, match=r"as large as \de\+150, .* scale the features"):
+        machine.fit(1e150 * X, y)
+    machine.fit(1e3 * X, y)

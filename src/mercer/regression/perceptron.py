@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 from sklearn.utils import check_scalar
 
 from mercer._typing import Array
@@ -17,7 +16,13 @@ from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCReg
 from mercer.solvers.stump_svm import solve_on_gram
 from mercer.svm.additive import MAX_STEPS, TrainingRows, fit_path
 from mercer.svm.dual import TwoClassSVM
-from mercer.svm.perceptron import EXACT_ROWS, DistanceFunction, SlicedFunction, draw_directions
+from mercer.svm.perceptron import (
+    EXACT_ROWS,
+    DistanceFunction,
+    SlicedFunction,
+    draw_directions,
+    minus_distances,
+)
 
 
 class ExactSamples(NamedTuple):
@@ -50,8 +55,7 @@ class PerceptronMachine(PathRegressor):
     def _prepare(self, X: Array) -> ExactSamples | SlicedSamples:
         if self._exact:
             check_gram_fits(len(X), "Use method='sliced', or fewer rows.")
-            K = cdist(X, X)
-            return ExactSamples(X, np.negative(K, out=K))
+            return ExactSamples(X, minus_distances(X))
         n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
         directions = draw_directions(X.shape[1], n_directions, self._seed)
         return SlicedSamples(directions, TrainingRows.prepare(X, self.max_bins, self._seed, directions))

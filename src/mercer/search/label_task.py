@@ -218,8 +218,8 @@ def _has_votes(fitted: Any, values: Array) -> bool:
 
 
 def _elected(values: Array) -> Index:
-    """Return the later of two classes where the value is positive, or the first class of the most votes."""
-    return (values > 0).astype(np.intp) if values.ndim == 1 else np.round(values).argmax(axis=1)
+    """Return the first of two classes where the value is negative, or the first class of the most votes."""
+    return (values >= 0).astype(np.intp) if values.ndim == 1 else np.round(values).argmax(axis=1)
 
 
 def _align(values: Array, seen: NDArray[Any], classes: NDArray[Any]) -> Array:

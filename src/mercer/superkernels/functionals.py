@@ -27,6 +27,7 @@ from mercer.solvers.superkernel import (
     balance,
     compare_with_labels,
     compare_with_pairs,
+    minimize_at_variance_one,
     minimize_distance,
     minimize_posterior,
     minimize_risk,
@@ -224,7 +225,9 @@ class Posterior(QualityFunctional):
     (8) brings all the rest to zero as its β grows. O(n³).
 
     `Superkernel` minimises it divided by n, at O(n³) per step. It is not convex: the minimum may be a local
-    one. Of more than two classes it is the mean over each class against the rest.
+    one. Of more than two classes it is the mean over each class against the rest. Of few samples (forty, say)
+    the minimum is often no kernel at all: then a warning says so, and the kernel is the best of those in
+    whose space the samples have variance one.
 
     Parameters
     ----------
@@ -268,7 +271,16 @@ class Posterior(QualityFunctional):
         targets = [np.where(label == k, 1.0, -1.0) for k in np.unique(label)]
         targets = targets[1:] if len(targets) == 2 else targets
         M = Penalty(penalty * terms.penalty)
-        return minimize_posterior(terms.grams, targets, M, float(self.noise), stopping)
+        found = minimize_posterior(terms.grams, targets, M, float(self.noise), stopping)
+        if np.any(found.beta > 0):
+            return found
+        warnings.warn(
+            f"by {self!r} no kernel explains these labels better than noise alone: the samples are too few "
+            "for it. The kernel is the best of those of variance one; compare it with quality=Risk().",
+            UserWarning,
+            stacklevel=2,
+        )
+        return minimize_at_variance_one(terms.grams, targets, float(self.noise), stopping)
 
 
 def _check(K: Any, y: Any) -> tuple[Array, Array]:

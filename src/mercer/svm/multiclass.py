@@ -56,11 +56,12 @@ def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:
 def choose_classes(decisions: Array, n_classes: int, scheme: str) -> Index:
     """Return the class of each row; one against one, the first class that has the most votes, as in LIBSVM.
 
-    There the pair (a, b) votes for a where its decision is positive for a, and else for b.
+    There the pair (a, b) votes for a where its decision is positive for a, and else for b; of two classes,
+    too.
     """
     xp = namespace(decisions)
     if n_classes == 2:
-        chosen = xp.astype(decisions[:, 0] > 0, xp.int64)
+        chosen = xp.astype(decisions[:, 0] >= 0, xp.int64)
     elif scheme == "ovr":
         chosen = xp.argmax(decisions, axis=1)
     else:

@@ -32,6 +32,7 @@ from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.selection import SelectedCSVC
 
 EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
+FARTHEST = 1e140  # samples may be apart: squares of larger distances have no sums
 BLOCK = 2**22  # distances held at a time in a prediction: 32 MB
 TENSOR_BLOCK = (
     2**26
@@ -128,8 +129,7 @@ class PerceptronSVM(DualSVC):
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]]:
         check_gram_fits(len(samples.X), "Use method='sliced', or fewer rows.")
-        K = cdist(samples.X, samples.X)
-        np.negative(K, out=K)
+        K = minus_distances(samples.X)
         options = {"tol": float(self.tol), "max_iter": self.max_iter}
         for C in Cs:
             found = solve_completely(K, samples.label, problems, C * samples.weight, self._scheme, **options)
@@ -143,6 +143,17 @@ class PerceptronSVM(DualSVC):
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
         for fit in fit_path(rows, y, weight, Cs, **options):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
+
+
+def minus_distances(X: Array) -> Array:
+    """Return −‖x − x'‖₂ of all samples; raise ValueError where a solver could not compute with them."""
+    K = cdist(X, X)
+    if not K.max() <= FARTHEST:
+        raise ValueError(
+            f"features are as large as {np.abs(X).max():.0e}, and the squared distances of samples are no "
+            "numbers: scale the features, for example with sklearn.preprocessing.StandardScaler."
+        )
+    return np.negative(K, out=K)
 
 
 def _distances(X: Array, Z: Array) -> Array:

@@ -206,3 +206,13 @@ def test_the_summary_compares_ours_and_the_tuned_svm_split_by_split():
     assert table2.summarize(found[-1:]) == []
     one, _ = table2.summarize([found[0], found[2]])
     assert one.endswith("1 set: 4.00 % (ours) against 5.00 % (tuned SVM), a difference of -1.00.")
+
+
+def test_the_summary_shows_the_papers_citations_beside_ours():
+    found = [
+        *results("wdbc", "Ours", "Ours", [2.0, 3.0]),
+        *results("wdbc", "Tuned SVM", "Tuned SVM", [2.0, 2.0]),
+        *results("sonar", "Ours", "Ours", [20.0, 20.0]),
+        *results("sonar", "Tuned SVM", "Tuned SVM", [20.0, 20.0]),
+    ]
+    assert table2.summarize(found)[-1].endswith("90 % for training: wdbc 3.2 (ours 2.50).")

@@ -7,7 +7,11 @@ from scipy.optimize import minimize
 from sklearn.gaussian_process.kernels import RBF
 
 from mercer.solvers.superkernel.grams import HeldGrams
-from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
+from mercer.solvers.superkernel.posterior import (
+    minimize_at_variance_one,
+    minimize_posterior,
+    most_probable,
+)
 from mercer.solvers.superkernel.weights import Penalty, Stopping
 from mercer.superkernels import Posterior
 
@@ -63,6 +67,26 @@ def test_where_it_ends_is_stationary_for_the_literal_objective(rng, n_targets, n
         slope = (ends[1] - ends[0]) / (2 * h)
         assert slope > -1e-4
         assert slope < 1e-4 or found.beta[i] < 1e-6
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_of_kernels_of_variance_one_it_finds_one_that_none_near_by_beats(rng, n_targets):
+    stack = np.stack([some_problem(rng)[0][i] for i in (0, 1, 3)] + [np.ones((30, 30))])
+    targets = [rng.choice([-1.0, 1.0], 30) for _ in range(n_targets)]  # which nothing explains
+    assert not search(stack, targets, np.full(4, 1e-2)).beta.any()
+    found = minimize_at_variance_one(HeldGrams(stack), targets, 1.0, Stopping(1e-8, 500))
+
+    def cost(beta):
+        return literal(stack, targets, np.zeros((4, 4)), 1.0, beta)
+
+    spreads = np.array([np.trace(K) / 30 - K.mean() for K in stack])
+    assert found.beta @ spreads == pytest.approx(1.0)
+    assert found.beta[3] == 0.0
+    assert found.objective == pytest.approx(cost(found.beta), rel=1e-8)
+    for _ in range(30):
+        moved = found.beta[:3] * spreads[:3] + 0.03 * rng.dirichlet(np.ones(3))
+        near = np.append(moved / moved.sum() / spreads[:3], 0.0)
+        assert cost(near) >= found.objective - 1e-6
 
 
 def test_steps_fall_and_there_is_no_bound(rng):

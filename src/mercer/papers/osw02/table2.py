@@ -11,6 +11,8 @@ settled here:
 - USPS "6 vs 9" has 1424 rows in the paper. Only 5 and 8 have as many. Both are run, on the customary split (a
   table of its own, because there is nothing to repeat).
 - "Hand-tuned" is a grid of 110 values and five folds here, that of [LL05] (whose features are in [−1, 1]).
+- "Best in [9, 10]" is of no method of the paper: the least error that two papers on boosting report, with
+  90 % of the rows for training. It is run by nobody here, and cited below the table.
 - ``Ours`` is `Superkernel` with its defaults, its penalty chosen by five folds. Sonar, heart and german are
   not in the paper: they are there to compare it with a tuned SVM.
 """
@@ -107,6 +109,7 @@ ionosphere  13.4±2.0  16.5±3.4  10.9±1.5  13.4±2.4   6.1±1.9
 wdbc         5.7±0.8   5.7±1.3   2.1±0.6   2.7±1.0   2.5±0.9
 """
 USPS = "2.1  3.4  1.5  2.8  2.5"
+BEST_CITED = {"pima": 23.5, "ionosphere": 6.2, "wdbc": 3.2}  # "Best in [9, 10]"; of USPS there is none
 
 
 def _standard_error(number: Number) -> Number:
@@ -157,7 +160,18 @@ def summarize(results: Sequence[Result]) -> list[str]:
         f"Mean error on the same splits of {sets}: {error:.2f} % (ours) against {tuned:.2f} % (tuned SVM), a "
         f"difference of {error - tuned:+.2f}{_error_of_difference(errors)}.",
         f"Median CPU time with model selection, ours against the tuned SVM: {'; '.join(times)}.",
+        *_beside_cited(errors),
     ]
+
+
+def _beside_cited(errors: Mapping[str, Array]) -> list[str]:
+    """Return a sentence on the paper's column of citations, where there are rows of it."""
+    cited = [
+        f"{row} {best} (ours {errors[row][:, 0].mean():.2f})"
+        for row, best in BEST_CITED.items()
+        if row in errors
+    ]
+    return ["Best in [9, 10], boosting with 90 % for training: " + ", ".join(cited) + "."] if cited else []
 
 
 def on_same_splits(results: Sequence[Result], first: str, second: str) -> dict[str, Array]:

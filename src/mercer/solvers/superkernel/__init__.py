@@ -1,7 +1,11 @@
 """Weights of many Gram matrices, the best by a quality functional with a penalty [OSW02]."""
 
 from mercer.solvers.superkernel.alignment import compare_with_labels, compare_with_pairs, minimize_distance
-from mercer.solvers.superkernel.posterior import minimize_posterior, most_probable
+from mercer.solvers.superkernel.posterior import (
+    minimize_at_variance_one,
+    minimize_posterior,
+    most_probable,
+)
 from mercer.solvers.superkernel.risk import alternate, minimize_risk
 from mercer.solvers.superkernel.svm import balance, solve_dense_svm
 from mercer.solvers.superkernel.weights import KernelWeights, Penalty, Stopping
@@ -14,6 +18,7 @@ __all__ = [
     "balance",
     "compare_with_labels",
     "compare_with_pairs",
+    "minimize_at_variance_one",
     "minimize_distance",
     "minimize_posterior",
     "minimize_risk",

@@ -12,6 +12,9 @@ of noise on f, and the floor of all eigenvalues. f is found by Newton's method, 
           + (M \beta)_i, \qquad a = K^{-1} f .
 
 The log-determinant is concave: the minimum may be a local one. Each step costs O(n³).
+
+Where samples are few, the minimum is often β = 0: the noise alone explains the labels. Then the question that
+has an answer is which kernel is best among those of variance one (`minimize_at_variance_one`).
 """
 
 from collections.abc import Sequence
@@ -116,6 +119,32 @@ def minimize_posterior(
     return KernelWeights(
         size * found.x, least, -np.inf, np.array(history or [least]), n_iter, is_cut_off=n_iter == max_iter
     )
+
+
+def minimize_at_variance_one(
+    grams: Grams, targets: Sequence[Array], noise: float, stopping: Stopping
+) -> KernelWeights:
+    """Return the weights at a minimum among kernels in whose space the rows have variance one.
+
+    Terms in which all rows are equal have no weight, and no penalty counts: the size of the kernel is given.
+    """
+    spreads = grams.spreads()
+    some = np.flatnonzero(spreads > 0.0)
+    beta = np.zeros(grams.n_terms)
+
+    def cost(u: Array) -> tuple[float, Array]:
+        share = u / u.sum()  # of the variance
+        beta[some] = share / spreads[some]
+        value, slope = _posterior_and_slope(grams, targets, noise, beta)
+        slope = slope[some] / spreads[some]
+        return value, (slope - share @ slope) / u.sum()
+
+    options = {"maxiter": stopping.max_iter, "ftol": SETTINGS.value_tol * stopping.tol}
+    bounds = [(0.0, None)] * len(some)
+    found = minimize(cost, np.ones(len(some)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    beta[some] = found.x / found.x.sum() / spreads[some]
+    least = float(found.fun)
+    return KernelWeights(beta, least, -np.inf, np.array([least]), int(found.nit))
 
 
 def _posterior_and_slope(
