@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 from sklearn.svm import SVC
 
-from mercer import KernelSVC, Superkernel
+from mercer import KernelRegressor, KernelSVC, Superkernel
 from mercer.kernels import Combination, Series
 from mercer.quality import alignment
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
@@ -22,6 +22,7 @@ from mercer.superkernels import (
     Posterior,
     PowerSeries,
     Risk,
+    SquaredRisk,
     Widths,
 )
 from qcqp import least_risk
@@ -254,3 +255,28 @@ def test_an_svm_takes_the_c_that_the_kernel_was_learned_for():
     assert_allclose(own.decision_function(X), rival.decision_function(X), atol=1e-2)
     plain, rival = KernelSVC(RBF()).fit(X, y), SVC(kernel=RBF(), C=1.0).fit(X, y)
     assert_allclose(plain.decision_function(X), rival.decision_function(X), atol=1e-2)
+
+
+# numbers
+
+
+@pytest.mark.parametrize("superkernel", SOME_SUPERKERNELS, ids=str)
+def test_from_numbers_the_objective_is_the_squared_risk_with_the_penalty_and_the_gap_is_small(superkernel):
+    X, _ = some_data()
+    y = 100.0 * X[:, 0] * X[:, 1]
+    learner = Superkernel(superkernel, quality=SquaredRisk(2.0), random_state=0).fit(X, target=y)
+    terms = terms_of(learner, X)
+    M = np.diag(terms.penalty) if terms.penalty.ndim == 1 else terms.penalty
+    penalty = SquaredRisk(2.0).default_penalty(terms) / 2 * learner.beta_ @ M @ learner.beta_
+    risk = SquaredRisk(2.0)(learner.kernel_(X), (y - y.mean()) / y.std())
+    assert learner.objective_[-1] == pytest.approx(risk + penalty, rel=1e-6)
+    assert learner.gap_ <= 1e-4
+
+
+def test_a_regressor_learns_the_width_from_numbers():
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-1.0, 1.0, size=(200, 4)), rng.uniform(-1.0, 1.0, size=(500, 4))
+    kernels = Explicit([RBF(2.0), RBF(2.0)], columns=[(0, 1), (2, 3)])
+    model = KernelRegressor(Superkernel(kernels)).fit(X, np.sin(3 * X[:, 0]) * X[:, 1])
+    assert model.learner_.beta_[0] > 5 * model.learner_.beta_[1]  # that of the features that matter
+    assert model.score(new, np.sin(3 * new[:, 0]) * new[:, 1]) > 0.98

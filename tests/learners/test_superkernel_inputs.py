@@ -21,6 +21,7 @@ from mercer.superkernels import (
     Posterior,
     PowerSeries,
     Risk,
+    SquaredRisk,
     Widths,
 )
 from stand_ins import Stop
@@ -72,10 +73,21 @@ def test_dissimilar_pairs_are_guessed_if_there_are_none():
 @pytest.mark.parametrize("quality", [None, Risk(), Posterior()], ids=str)
 def test_a_risk_needs_labels(quality):
     X, _ = some_data()
-    with pytest.raises(
-        ValueError, match=r"needs labels: give y instead of pairs, or set quality=Alignment\(\)"
-    ):
+    message = r"learns from labels, not from pairs: set quality=Alignment\(\)"
+    with pytest.raises(ValueError, match=message):
         Superkernel(quality=quality).fit(X, pairs=Pairs(*some_pairs()))
+
+
+def test_what_a_quality_cannot_learn_from_is_said_with_one_that_can():
+    X, y = some_data()
+    for quality in (Risk(), Posterior()):
+        message = r"learns from labels, not from numbers: set quality=SquaredRisk\(\)"
+        with pytest.raises(ValueError, match=message):
+            Superkernel(quality=quality).fit(X, target=y)
+    with pytest.raises(ValueError, match=r"learns from numbers, not from labels: set quality=Risk\(\)"):
+        Superkernel(quality=SquaredRisk()).fit(X, y)
+    with pytest.raises(ValueError, match="the target is constant"):
+        Superkernel().fit(X, target=np.full(len(X), 3.0))
 
 
 def test_dissimilar_pairs_alone_say_too_little():
@@ -187,7 +199,7 @@ def test_where_a_solver_finds_that_kernels_are_none_it_is_said_what_to_do(monkey
         ({"superkernel": GaussianHarmonic(decay=1.5)}, ValueError, r"decay must be in \(0, 1\)"),
         ({"superkernel": Explicit([Stump()])}, ValueError, "not positive semi-definite"),
         ({"superkernel": PowerSeries(3.0 * RBF(), "log")}, ValueError, "smaller scale"),
-        ({"quality": "alignment"}, TypeError, r"Write .*quality=Alignment\(\).* in mercer.superkernels"),
+        ({"quality": "alignment"}, TypeError, r"Write .* Alignment\(\).* in mercer.superkernels"),
         ({"quality": Risk}, TypeError, r"Write quality=Risk\(C=100.0\)"),
         ({"quality": Risk(solver="newton")}, ValueError, "solver must be one of 'planes', 'alternation'"),
         ({"quality": Risk(C=0.0)}, ValueError, "C must be positive"),

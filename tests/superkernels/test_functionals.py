@@ -5,10 +5,12 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer.solvers.superkernel import Stopping
-from mercer.superkernels import Alignment, Explicit, Posterior, Risk
+from mercer.superkernels import Alignment, Explicit, Posterior, Risk, SquaredRisk
 
 FUNCTIONALS = [Alignment(), Risk(C=2.0), Posterior()]
 EACH = pytest.mark.parametrize("functional", FUNCTIONALS, ids=str)
@@ -191,7 +193,41 @@ def test_they_are_cloned_compared_and_shown_by_their_parameters(functional):
 
 def test_only_the_risk_is_learned_for_an_svm_and_only_alignment_learns_from_pairs():
     assert [functional.svm_C for functional in FUNCTIONALS] == [1.0, 2.0, 1.0]
-    assert [functional.learns_from_pairs for functional in FUNCTIONALS] == [True, False, False]
+    assert ["pairs" in functional.learns_from for functional in FUNCTIONALS] == [True, False, False]
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_squared_risk_is_equation_6_of_ridge_regression(rng, C):
+    K, _ = some_problem(rng)
+    y = rng.normal(3.0, 2.0, size=len(K))
+    P = np.eye(len(y)) - 1 / len(y)
+    alpha = KernelRidge(alpha=1 / C, kernel="precomputed").fit(P @ K @ P, P @ y).dual_coef_
+    error = P @ (y - K @ P @ alpha)  # the intercept takes the mean
+    expected = error @ error / (2 * len(y)) + alpha @ P @ K @ P @ alpha / (2 * C * len(y))
+    assert SquaredRisk(C)(K, y) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("functional", [SquaredRisk(3.0), Alignment()], ids=str)
+def test_from_numbers_the_number_with_the_penalty_is_least(functional, rng):
+    X = rng.normal(size=(30, 2))
+    Y = StandardScaler().fit_transform(X[:, :1] * X + 0.1 * rng.normal(size=(30, 2)))
+    terms = Explicit([RBF(0.5), RBF(1.0), RBF(3.0)]).expand(
+        X, X[:0], tol=1e-5, max_rank=9, rng=np.random.RandomState(0)
+    )
+    penalty = functional.default_penalty(terms)
+    found = functional.minimize_on_numbers(terms, Y, penalty, Stopping(1e-8, 300))
+    P = np.eye(30) - 1 / 30
+
+    def objective(beta):
+        K = terms.grams.combine(beta)
+        far = np.mean((P @ (K - np.mean([np.outer(y, y) for y in Y.T], axis=0)) @ P) ** 2) / 2
+        value = far if functional == Alignment() else np.mean([functional(K, y) for y in Y.T])
+        return value + penalty / 2 * beta**2 @ terms.penalty
+
+    least = objective(found.beta)
+    assert found.objective == pytest.approx(least, rel=1e-6)
+    for _ in range(20):
+        assert objective(np.abs(found.beta * (1 + 0.1 * rng.normal(size=3)))) >= least * (1 - 1e-6)
 
 
 @EACH

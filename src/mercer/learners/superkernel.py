@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +22,17 @@ from mercer.parameters import check_count, check_positive
 from mercer.samples import check_rows
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
-from mercer.superkernels import Expansion, PairKernel, QualityFunctional, Risk, Widths
+from mercer.superkernels import (
+    Alignment,
+    Expansion,
+    PairKernel,
+    QualityFunctional,
+    Risk,
+    SquaredRisk,
+    Widths,
+)
+
+USUAL_QUALITY = {"labels": Risk(), "numbers": SquaredRisk(), "pairs": Alignment()}
 
 
 class Superkernel(KernelLearner):
@@ -49,12 +60,13 @@ class Superkernel(KernelLearner):
         widths, normalised, on features of any scale.
     quality : QualityFunctional or None, default=None
         Q, one of `mercer.superkernels`: ``Risk(C=100.0)``, the regularised risk (6) of an SVM with this C;
-        ``Alignment()``, how far the kernel is from the ideal one, centred, whose best multiple aligns best
-        (3); or ``Posterior(noise=1.0)``, the negative log posterior (7), at O(m³) per step. None is
-        ``Risk()``.
+        ``SquaredRisk()``, that of ridge regression, for numbers; ``Alignment()``, how far the kernel is from
+        the ideal one, centred, whose best multiple aligns best (3); or ``Posterior(noise=1.0)``, the negative
+        log posterior (7), at O(m³) per step. None is ``Risk()`` for classes, ``SquaredRisk()`` for numbers.
     penalty : float or None, default=None
         λ_s. With `Risk` only λ_s / C² matters. None is the paper's 10⁻⁴ for power series; for lists of
-        kernels 0.3 C² with `Risk`, and 10⁻² with the others. It acts as 1/C² does: search powers of ten.
+        kernels 0.3 C² with `Risk`, 10 C² with `SquaredRisk`, and 10⁻² with the others. It acts as 1/C²
+        does: search powers of ten.
     rank_tol : float, default=1e-5
         For power series: pairs are added until no entry of the superkernel matrix is further off, as a share
         of the largest.
@@ -89,7 +101,8 @@ class Superkernel(KernelLearner):
     -----
     More than two classes share one kernel; the quality functionals say how. From pairs instead of labels,
     `Alignment` fits the kernel's values on them to 1 and −1 (dissimilar ones are guessed if there are none);
-    the others need labels. `unlabelled` rows give pairs to expand in, for power series.
+    the others need labels. From numbers, ``fit(X, target=y)``, `SquaredRisk` and `Alignment` learn:
+    ``KernelRegressor(Superkernel())``. `unlabelled` rows give pairs to expand in, for power series.
 
     `transform` gives coordinates in the span of the rows of `fit`, since the kernel has no features of its
     own: exact for pairs of rows of which one was there.
@@ -103,6 +116,7 @@ class Superkernel(KernelLearner):
     - Cutting planes instead of the alternation, which stalls (``Risk(solver="alternation")``).
     - The width of (14), read literally, makes all kernels constant. `GaussianHarmonic` has 2ℓ² = 100 D, for
       features in [0, 1].
+    - (6) with the squared error, for numbers: the paper states it for any loss and computes with the hinge.
     - Alignment knows no scale, and so (3) with a penalty has no minimiser: the distance to the ideal kernel
       stands for it, centred because an intercept makes the mean of a kernel void. (7) is unbounded below
       without noise.
@@ -119,7 +133,18 @@ class Superkernel(KernelLearner):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> bool(cross_val_score(KernelSVC(Superkernel()), X, y).mean() > 0.96)
     True
+
+    Numbers:
+
+    >>> from sklearn.datasets import make_friedman1
+    >>> from mercer import KernelRegressor
+    >>> X, y = make_friedman1(300, n_features=5, random_state=0)
+    >>> model = KernelRegressor(Superkernel()).fit(X, y)
+    >>> bool(model.score(*make_friedman1(300, n_features=5, random_state=1)) > 0.95)
+    True
     """
+
+    _takes_numbers = True
 
     def __init__(
         self,
@@ -170,7 +195,7 @@ class Superkernel(KernelLearner):
         if not isinstance(self._functional, QualityFunctional):
             raise TypeError(
                 f"quality must be a quality functional or None, got {self.quality!r}. Write "
-                "quality=Risk(C=100.0), quality=Alignment() or quality=Posterior(); they are in "
+                "quality=Risk(C=100.0), SquaredRisk(), Alignment() or Posterior(); they are in "
                 "mercer.superkernels."
             )
         self._functional.check()
@@ -182,10 +207,7 @@ class Superkernel(KernelLearner):
         check_count(self.max_iter, "max_iter")
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
-        if known.label is None and not self._functional.learns_from_pairs:
-            raise ValueError(
-                f"{self._functional!r} needs labels: give y instead of pairs, or set quality=Alignment()"
-            )
+        quality = self._functional_for(known)
         n = len(known.X)
         check_memory(4 * 8 * n**2, f"The kernel of {n} rows", "Use fewer rows.")
         given = Widths() if self.superkernel is None else self.superkernel
@@ -199,15 +221,31 @@ class Superkernel(KernelLearner):
             rng=check_random_state(self.random_state),
         )
         with psd_advice("a sum of these kernels"):
-            found = self._minimize(terms, known, context)
-        self._keep(known, terms, found)
+            found = self._minimize(quality, terms, known, context)
+        self._keep(quality, known, terms, found)
 
-    def _minimize(self, terms: Expansion, known: TrainingData, context: CallbackContext) -> KernelWeights:
-        quality = self._functional
+    def _functional_for(self, known: TrainingData) -> QualityFunctional:
+        """Return the quality functional; raise if it cannot learn from what is known."""
+        kind = next(kind for kind, values in _kinds(known).items() if values is not None)
+        usual = USUAL_QUALITY[kind]
+        quality = usual if self.quality is None and kind == "numbers" else self._functional
+        if kind not in quality.learns_from:
+            what = " or ".join(quality.learns_from)
+            raise ValueError(f"{quality!r} learns from {what}, not from {kind}: set quality={usual!r}")
+        return quality
+
+    def _minimize(
+        self, quality: QualityFunctional, terms: Expansion, known: TrainingData, context: CallbackContext
+    ) -> KernelWeights:
         penalty = quality.default_penalty(terms) if self.penalty is None else float(self.penalty)
         stopping = Stopping(float(self.tol), self.max_iter, self._report_steps(context, "step"))
         if known.label is not None:
             return quality.minimize(terms, known.label, penalty, stopping)
+        if known.target is not None:
+            if np.ptp(known.target, axis=0).max() == 0.0:
+                raise ValueError("the target is constant: there is nothing to learn from")
+            Y = StandardScaler().fit_transform(known.target)
+            return quality.minimize_on_numbers(terms, Y, penalty, stopping)
         assert known.pairs is not None
         return quality.minimize_on_pairs(terms, self._complete(known.pairs, len(known.X)), penalty, stopping)
 
@@ -220,11 +258,13 @@ class Superkernel(KernelLearner):
         guessed = guess_dissimilar(n_rows, pairs.similar, check_random_state(self.random_state))
         return Pairs(pairs.similar, guessed)
 
-    def _keep(self, known: TrainingData, terms: Expansion, found: KernelWeights) -> None:
+    def _keep(
+        self, quality: QualityFunctional, known: TrainingData, terms: Expansion, found: KernelWeights
+    ) -> None:
         if not np.any(found.beta > 0):
             raise ValueError(
-                f"the best kernel found is zero: by {self._functional!r}, these kernels are no better than "
-                f"none at all. {self._functional.advice}"
+                f"the best kernel found is zero: by {quality!r}, these kernels are no better than none at "
+                f"all. {quality.advice}"
             )
         self.beta_, self.objective_, self.gap_ = found.beta, found.history, found.gap
         self.n_iter_ = found.n_iter
@@ -237,6 +277,10 @@ class Superkernel(KernelLearner):
             )
         self.kernel_ = terms.kernel(self.beta_)  # Corollary 6
         self.span_ = SpanFeatures(self.kernel_, known.X.copy())
+
+
+def _kinds(known: TrainingData) -> dict[str, Any]:
+    return {"labels": known.label, "numbers": known.target, "pairs": known.pairs}
 
 
 class SpanFeatures:

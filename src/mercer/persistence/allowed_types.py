@@ -26,7 +26,7 @@ PUBLIC = {
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
-    "Widths",
+    "SquaredRisk Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
     "mercer.regression": "UnseenErrors",
     "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric SearchResult",

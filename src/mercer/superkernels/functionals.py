@@ -22,6 +22,7 @@ from mercer.quality import alignment
 from mercer.solvers.superkernel import (
     KernelWeights,
     Penalty,
+    SquaredRiskOfKernel,
     Stopping,
     alternate,
     balance,
@@ -31,10 +32,13 @@ from mercer.solvers.superkernel import (
     minimize_distance,
     minimize_posterior,
     minimize_risk,
+    minimize_squared_risk,
     most_probable,
     solve_dense_svm,
 )
+from mercer.solvers.superkernel.grams import HeldGrams
 from mercer.superkernels.base import Expansion, Value
+from mercer.targets import check_target
 
 PAPER_PENALTY = 1e-4  # λ_s of the paper's experiments [OSW02, Section 6]
 TOL = 1e-9  # the relative duality gap of the SVM
@@ -46,24 +50,31 @@ class QualityFunctional(Value, ABC):
     """A quality functional [OSW02, Definition 1]: a number for a Gram matrix and labels, the less the better.
 
     It is a value, made of its parameters alone. Called with a Gram matrix and labels it gives the number;
-    `minimize` gives the weights at which it is least, with a penalty on the kernel.
+    `minimize` gives the weights at which it is least, with a penalty on the kernel. `learns_from` says of
+    what: of "labels", "numbers" or "pairs".
     """
 
-    learns_from_pairs: ClassVar[bool] = False
+    learns_from: ClassVar[tuple[str, ...]] = ("labels",)
     advice: ClassVar[str]  # what to try where the best kernel is zero
 
     @abstractmethod
     def __call__(self, K: Any, y: Any) -> float:
         """Return Q_emp of a Gram matrix of shape (n, n) and n labels of two classes."""
 
-    @abstractmethod
     def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
         """Return the β ≥ 0 that are best for labels 0, 1, …, with λ_s = penalty (10)."""
+        raise NotImplementedError
+
+    def minimize_on_numbers(
+        self, terms: Expansion, Y: Array, penalty: float, stopping: Stopping
+    ) -> KernelWeights:
+        """Return the same for standardised numbers, of shape (n, n_targets)."""
+        raise NotImplementedError
 
     def minimize_on_pairs(
         self, terms: Expansion, pairs: Pairs, penalty: float, stopping: Stopping
     ) -> KernelWeights:
-        """Return the same for similar and dissimilar pairs; only where `learns_from_pairs` is true."""
+        """Return the same for similar and dissimilar pairs."""
         raise NotImplementedError
 
     def check(self) -> None:
@@ -143,9 +154,7 @@ class Risk(QualityFunctional):
     def check(self) -> None:
         """Raise if a parameter is not what it may be."""
         check_option(self.solver, "solver", tuple(SEARCHES))
-        check_positive(self.C, "C")
-        if not 1e-100 <= self.C <= 1e100:  # its square is computed
-            raise ValueError(f"C must be between 1e-100 and 1e100, got {self.C!r}.")
+        check_C(self.C)
 
     @property
     def list_penalty(self) -> float:
@@ -165,6 +174,64 @@ class Risk(QualityFunctional):
         return found._replace(beta=found.beta / C)
 
 
+class SquaredRisk(QualityFunctional):
+    r"""The least regularised risk that ridge regression has with a kernel [OSW02, (6)].
+
+    .. math:: \min_{\alpha, b} \frac1n \sum_i \tfrac12 (y_i - (K \alpha)_i - b)^2
+              + \frac{\lambda}2 \alpha^\top K \alpha, \qquad \lambda = \frac1{C n} .
+
+    (6) is stated for any loss, and the paper's experiments have the hinge alone; this is it for numbers, with
+    a free intercept. It is convex in the kernel (Corollary 8), and `Superkernel` reaches its minimum, at
+    O(n³) per plane. Several targets share one kernel: the mean over them, each of standard deviation one.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        1 / (λ n), for targets of standard deviation one. With a penalty λ_s only λ_s / C² matters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.superkernels import SquaredRisk
+    >>> y = np.array([3.0, 1.0, -1.0, -3.0])
+    >>> round(SquaredRisk()(np.outer(y, y), y), 6)  # var(y) / 2 (1 + C n var(y))
+    0.119048
+    """
+
+    learns_from = ("numbers",)
+    advice = "Take a superkernel of other kernels, or a smaller penalty."
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def __call__(self, K: Any, y: Any) -> float:
+        """Return (6) for a Gram matrix of shape (n, n) and n numbers."""
+        self.check()
+        target = check_target(y)
+        gram = _check_gram(K, len(target))
+        _check_psd(gram)
+        risk = SquaredRiskOfKernel(HeldGrams(gram[None]), target.reshape(len(target), -1))
+        return risk.ask(np.array([float(self.C)]), 0.0).value
+
+    def check(self) -> None:
+        """Raise if a parameter is not what it may be."""
+        check_C(self.C)
+
+    @property
+    def list_penalty(self) -> float:
+        """The λ_s for a list of kernels where none is given; it counts only through λ_s / C²."""
+        return 10.0 * float(self.C) ** 2
+
+    def minimize_on_numbers(
+        self, terms: Expansion, Y: Array, penalty: float, stopping: Stopping
+    ) -> KernelWeights:
+        """Return the β ≥ 0 that minimise (18) with the squared error."""
+        C = float(self.C)
+        M = Penalty(penalty / C**2 * terms.penalty)
+        found = minimize_squared_risk(terms.grams, Y, M, stopping)
+        return found._replace(beta=found.beta / C)
+
+
 class Alignment(QualityFunctional):
     r"""One minus the alignment of a kernel with the labels [OSW02, (3)].
 
@@ -176,8 +243,9 @@ class Alignment(QualityFunctional):
     Alignment knows no scale, and with a penalty on the scale has no minimiser. So `Superkernel` minimises a
     distance in its place, that of the centred kernel to the centred ideal one (1 for rows of one class,
     −1 / (n_classes − 1) for others). Its minimum over all multiples of a kernel falls as their alignment
-    rises. From pairs it is the distance of the kernel's values to 1 and −1, centred. It is solved at once,
-    whatever `tol` and `max_iter` are.
+    rises. From numbers the ideal kernel is y y', of standardised y (the mean over several targets). From
+    pairs it is the distance of the kernel's values to 1 and −1, centred. It is solved at once, whatever `tol`
+    and `max_iter` are.
 
     Examples
     --------
@@ -188,7 +256,7 @@ class Alignment(QualityFunctional):
     (0.0, 0.423)
     """
 
-    learns_from_pairs = True
+    learns_from = ("labels", "numbers", "pairs")
     advice = "Take a superkernel of other kernels or, with labels, quality=Risk()."
 
     def __call__(self, K: Any, y: Any) -> float:
@@ -199,7 +267,15 @@ class Alignment(QualityFunctional):
     def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
         """Return the β ≥ 0 whose kernel is nearest to the ideal one, both centred."""
         same = label[:, None] == label[None, :]
-        ideal = np.where(same, 1.0, -1.0 / int(label.max()))
+        return self._approach(np.where(same, 1.0, -1.0 / int(label.max())), terms, penalty, stopping)
+
+    def minimize_on_numbers(
+        self, terms: Expansion, Y: Array, penalty: float, stopping: Stopping
+    ) -> KernelWeights:
+        """Return the β ≥ 0 whose kernel is nearest to the products of the numbers, both centred."""
+        return self._approach(Y @ Y.T / Y.shape[1], terms, penalty, stopping)
+
+    def _approach(self, ideal: Array, terms: Expansion, penalty: float, stopping: Stopping) -> KernelWeights:
         distance = compare_with_labels(terms.grams, ideal)
         return minimize_distance(distance, penalty * terms.penalty, stopping.progress)
 
@@ -285,17 +361,27 @@ class Posterior(QualityFunctional):
 
 def _check(K: Any, y: Any) -> tuple[Array, Array]:
     """Return a symmetric matrix, and labels of −1 and 1 for its rows."""
-    gram: Array = check_array(K, dtype=np.float64, input_name="K")
     classes, label = np.unique(column_or_1d(y), return_inverse=True)
-    if gram.shape != (len(label), len(label)):
-        raise ValueError(
-            f"K must be of shape {(len(label), len(label))}, as there are labels, not {gram.shape}"
-        )
+    gram = _check_gram(K, len(label))
     if len(classes) != 2:
         raise ValueError(f"y must have two classes, not {len(classes)}")
+    return gram, np.where(label == 1, 1.0, -1.0)
+
+
+def _check_gram(K: Any, n: int) -> Array:
+    gram: Array = check_array(K, dtype=np.float64, input_name="K")
+    if gram.shape != (n, n):
+        raise ValueError(f"K must be of shape {(n, n)}, as there are labels, not {gram.shape}")
     if not np.allclose(gram, gram.T, rtol=1e-6, atol=1e-8 * np.abs(gram).max()):
         raise ValueError("K is not symmetric: give the Gram matrix of all rows with themselves")
-    return gram, np.where(label == 1, 1.0, -1.0)
+    return gram
+
+
+def check_C(C: Any) -> None:  # noqa: N802  (C is the field's letter)
+    """Raise unless C is a positive number whose square can be computed."""
+    check_positive(C, "C")
+    if not 1e-100 <= C <= 1e100:
+        raise ValueError(f"C must be between 1e-100 and 1e100, got {C!r}.")
 
 
 def _check_psd(K: Array) -> None:

@@ -7,12 +7,14 @@ from mercer.solvers.superkernel.posterior import (
     most_probable,
 )
 from mercer.solvers.superkernel.risk import alternate, minimize_risk
+from mercer.solvers.superkernel.squared_risk import SquaredRiskOfKernel, minimize_squared_risk
 from mercer.solvers.superkernel.svm import balance, solve_dense_svm
 from mercer.solvers.superkernel.weights import KernelWeights, Penalty, Stopping
 
 __all__ = [
     "KernelWeights",
     "Penalty",
+    "SquaredRiskOfKernel",
     "Stopping",
     "alternate",
     "balance",
@@ -22,6 +24,7 @@ __all__ = [
     "minimize_distance",
     "minimize_posterior",
     "minimize_risk",
+    "minimize_squared_risk",
     "most_probable",
     "solve_dense_svm",
 ]
