@@ -5,7 +5,6 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mercer._typing import Array, Index
 from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
@@ -30,7 +29,7 @@ from mercer.solvers.stump_svm import (
 from mercer.solvers.stump_svm.gram_rows import FEW_ROWS, MORE_DIGITS
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
-from mercer.svm.libsvm import solve_completely
+from mercer.svm.libsvm import distances_among, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 
 LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
@@ -188,8 +187,9 @@ def fit_by_libsvm(
 
     What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
     """
-    K, bound = cdist(rows.X, rows.X, "cityblock"), rows.units.scale * samples.weight
+    K, bound = distances_among(rows.X, "cityblock"), rows.units.scale * samples.weight
     np.negative(K, out=K)
+    total = rows.X.sum(axis=1)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
     for C in Cs:
         found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
@@ -200,8 +200,8 @@ def fit_by_libsvm(
                 fits += list(fit_path(few, y, samples.weight[part], [C], tol=tol))
             else:
                 coef, b, objective, residual = solution
-                knots, values = _integrate_rows(rows.X[part].T, coef)
-                b -= float(rows.X[part].sum(axis=1) @ coef)  # of K = 2 Σ min, as g_d has it
+                knots, values = _integrate_rows(rows.X, part, coef)
+                b -= float(total[part] @ coef)  # of K = 2 Σ min, as g_d has it
                 ends = Solution(None, b, [coef], objective, residual, n_iter)
                 fits.append(finish(knots, values, rows.units, ends))
         yield fits
@@ -257,14 +257,15 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     return knots, integrate(knots, coef[support][order])
 
 
-def _integrate_rows(x: Array, coef: Array) -> tuple[Array, Array]:
-    """Return the values x (D, n) of the support vectors, ascending, and each g_d there."""
-    support = np.flatnonzero(coef)
+def _integrate_rows(X: Array, part: Index, coef: Array) -> tuple[Array, Array]:
+    """Return the values of the support vectors among some rows, ascending, and each g_d there."""
+    is_support = coef != 0.0
+    support, coef = part[is_support], coef[is_support]
     if len(support) == 0:
-        return x[:, :1], np.zeros((len(x), 1))
-    x, coef = x[:, support], coef[support]
-    order = np.argsort(x, axis=1, kind="stable")
-    knots = np.take_along_axis(x, order, axis=1)
+        return X[part[:1]].T, np.zeros((X.shape[1], 1))
+    x = X[support].T
+    order = x.argsort(axis=1, kind="stable")
+    knots = x[np.arange(len(x))[:, None], order]
     return knots, integrate(knots, coef[order])
 
 

@@ -2,13 +2,15 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
+from scipy.linalg.lapack import dgesv
+from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import _libsvm
 from sklearn.utils import assert_all_finite
@@ -19,8 +21,12 @@ from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.multiclass import TwoClassProblem
 
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
-POLISH_ROWS = 500  # free rows up to which the last digits cost less than LIBSVM did
+POLISH_ROWS = (
+    150  # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
+)
 POLISH_PROBLEMS = 100  # small ones of more than 14 classes are not worth it: votes do not depend on digits
+
+THREADS_ROWS = 96  # up to which products are too small for threads of theirs
 
 _polishes = ContextVar("polishes", default=True)
 
@@ -57,8 +63,21 @@ class DualSolution(NamedTuple):
     residual: float
 
 
+def distances_among(X: Array, metric: str) -> Array:
+    """Return d(x_i, x_j) of all samples, each computed once."""
+    distances: Array = squareform(pdist(X, metric), checks=False)
+    return distances
+
+
 def solve_on_gram(
-    K: Array, label: Index, C: Array, scheme: str, *, tol: float, max_iter: int | None
+    K: Array,
+    label: Index,
+    C: Array,
+    scheme: str,
+    *,
+    tol: float,
+    max_iter: int | None,
+    warn: bool = True,
 ) -> GramSVMs:
     """Solve the SVMs of labels 0, 1, …, all of which must be there, for a penalty C of each row.
 
@@ -66,14 +85,12 @@ def solve_on_gram(
     by itself. Problems and signs are those of `mercer.svm.multiclass`.
     """
     assert_all_finite(K)
-    n_classes = int(label.max()) + 1
+    n_classes, options = int(label.max()) + 1, (tol, max_iter or -1, warn)
     if n_classes == 2:
-        return _of_two_classes(_call_libsvm(K, label, C, tol, max_iter or -1), len(K))
+        return _of_two_classes(_call_libsvm(K, label, C, *options), len(K))
     if scheme == "ovo":
-        return _of_class_pairs(_call_libsvm(K, label, C, tol, max_iter or -1), len(K))
-    each = [
-        _of_two_classes(_call_libsvm(K, label == k, C, tol, max_iter or -1), len(K)) for k in range(n_classes)
-    ]
+        return _of_class_pairs(_call_libsvm(K, label, C, *options), len(K))
+    each = [_of_two_classes(_call_libsvm(K, label == k, C, *options), len(K)) for k in range(n_classes)]
     return GramSVMs(*(np.concatenate(parts, axis=-1) for parts in zip(*each, strict=True)))
 
 
@@ -85,7 +102,7 @@ class _Found(NamedTuple):
     n_iter: Index
 
 
-def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> _Found:
+def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, warn: bool) -> _Found:
     """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit."""
     _libsvm.set_verbosity_wrap(0)
     support, _, n_support, coef, intercept, _, _, stopped, n_iter = _libsvm.fit(
@@ -97,7 +114,7 @@ def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) ->
         cache_size=CACHE,
         max_iter=max_iter,
     )
-    if stopped:
+    if stopped and warn:
         warnings.warn(
             f"LIBSVM stopped after {max_iter} iterations. Scale the features, or increase max_iter.",
             ConvergenceWarning,
@@ -136,9 +153,8 @@ def solve_completely(
     max_iter: int | None,
 ) -> list[tuple[DualSolution, int]]:
     """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter)
-    with one_thread():
+    found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter, warn=False)
+    with one_thread() if len(K) > THREADS_ROWS else nullcontext():
         return [
             (finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
             for p, (rows, y) in enumerate(problems)
@@ -171,7 +187,8 @@ def finish_problems(
 
 def finish_dual(K: Array, y: Array, coef: Array, bound: Array, *, polish: bool = True) -> DualSolution:
     """Return LIBSVM's solution of a two-class problem with the last digits, and how good it is."""
-    lower, upper = np.minimum(y, 0) * bound, np.maximum(y, 0) * bound
+    reach = y * bound
+    lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
     value = _product(K, coef)
     residual, intercept = measure_violation(coef, value, y, lower, upper)
     F = np.flatnonzero((lower < coef) & (coef < upper))
@@ -190,10 +207,8 @@ def _polish(K: Array, F: Index, y: Array, coef: Array, value: Array) -> tuple[Ar
     system = np.ones((len(F) + 1, len(F) + 1))
     system[:-1, :-1], system[-1, -1] = K[F[:, None], F], 0.0
     r = np.append((y - value)[F], -coef.sum())
-    try:
-        step = np.linalg.solve(system, r)[:-1]
-    except np.linalg.LinAlgError:
-        step = lstsq(system, r)[0][:-1]
+    *_, solved, singular = dgesv(system, r)  # as np.linalg.solve, whose checks take as long
+    step = (lstsq(system, r)[0] if singular else solved)[:-1]
     polished = coef.copy()
     polished[F] += step
     return polished, value + step @ K[F]

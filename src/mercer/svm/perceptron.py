@@ -27,7 +27,7 @@ from mercer.svm.additive import (
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
-from mercer.svm.libsvm import DualSolution, solve_completely
+from mercer.svm.libsvm import DualSolution, distances_among, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.selection import SelectedCSVC
 
@@ -147,7 +147,7 @@ class PerceptronSVM(DualSVC):
 
 def minus_distances(X: Array) -> Array:
     """Return −‖x − x'‖₂ of all samples; raise ValueError where a solver could not compute with them."""
-    K = cdist(X, X)
+    K = distances_among(X, "euclidean")
     if not K.max() <= FARTHEST:
         raise ValueError(
             f"features are as large as {np.abs(X).max():.0e}, and the squared distances of samples are no "
