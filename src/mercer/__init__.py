@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         TreeRegressorCV,
     )
     from mercer.scaling import ClippedScaler
-    from mercer.search import KernelSearchCV
+    from mercer.search import KernelSearchCV, KernelSearchRegressor
     from mercer.svm import (
         KernelSVC,
         PerceptronSVC,
@@ -48,6 +48,7 @@ __all__ = [
     "KernelRegressor",
     "KernelSVC",
     "KernelSearchCV",
+    "KernelSearchRegressor",
     "Pairs",
     "PerceptronRegressor",
     "PerceptronRegressorCV",
@@ -79,6 +80,7 @@ _HOMES = {
     "KernelRegressor": "regression",
     "KernelSVC": "svm",
     "KernelSearchCV": "search",
+    "KernelSearchRegressor": "search",
     "Pairs": "pairs",
     "PerceptronRegressor": "regression",
     "PerceptronRegressorCV": "regression",

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from mercer.rooms import open_when_asked
 
 if TYPE_CHECKING:
-    from mercer.search.blend import Blend
+    from mercer.search.blend import Blend, NumberBlend
     from mercer.search.calibration import Calibration
     from mercer.search.candidates import Candidate, default_candidates
+    from mercer.search.regressor import KernelSearchRegressor
     from mercer.search.result import (
         CandidateResult,
         Difference,
@@ -25,8 +26,10 @@ __all__ = [
     "CandidateResult",
     "Difference",
     "KernelSearchCV",
+    "KernelSearchRegressor",
     "Measure",
     "Metric",
+    "NumberBlend",
     "SearchResult",
     "SearchWarning",
     "default_candidates",
@@ -40,8 +43,10 @@ _HOMES = {
     "CandidateResult": "result",
     "Difference": "result",
     "KernelSearchCV": "search",
+    "KernelSearchRegressor": "regressor",
     "Measure": "result",
     "Metric": "result",
+    "NumberBlend": "blend",
     "SearchResult": "result",
     "SearchWarning": "result",
     "default_candidates": "candidates",

@@ -126,6 +126,11 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         return 1.0 - value if key == "error" else -value
 
     @property
+    def std_error_(self) -> float:
+        """The standard error of the score, or of the error."""
+        return float(self._outcome().measure.std_error)
+
+    @property
     def stopped_(self) -> str | None:
         """What ended the search early, if anything did."""
         return self.result_.stopped

@@ -6,10 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import ParameterGrid
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from mercer.kernels import Perceptron, Stump
+from mercer.regression import (
+    PerceptronRegressor,
+    PerceptronRegressorCV,
+    StumpRegressor,
+    StumpRegressorCV,
+)
 from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV, TreeSVC
 
 REFERENCE = "RBF-SVM"  # what the others are compared with
@@ -33,6 +40,10 @@ TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 RELEVANCE_CS = [1.0, 4.0, 16.0]
 MANY_ROWS = 2000
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
+
+
+STUMPS = (StumpSVC, StumpSVCCV, StumpRegressor, StumpRegressorCV)
+PERCEPTRONS = (PerceptronSVC, PerceptronSVCCV, PerceptronRegressor, PerceptronRegressorCV)
 
 
 class Candidate(NamedTuple):
@@ -139,21 +150,21 @@ def _check_grid(candidate: Candidate) -> None:
 
 
 def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
-    """Return the kernel of a fitted classifier, if it has one that is known here.
+    """Return the kernel of a fitted classifier or regressor, if it has one that is known here.
 
     Given samples X, distance kernels have the constant that makes them positive definite on these.
     """
     kernel = getattr(fitted, "kernel_", None)
     if isinstance(kernel, sk_kernels.Kernel):
         return kernel
-    if isinstance(fitted, (StumpSVC, StumpSVCCV)):
+    if isinstance(fitted, STUMPS):
         return Stump() if X is None else Stump.spanning(X)
-    if isinstance(fitted, (PerceptronSVC, PerceptronSVCCV)):
+    if isinstance(fitted, PERCEPTRONS):
         return Perceptron() if X is None else Perceptron.spanning(X)
-    if isinstance(fitted, SVC) and fitted.kernel == "rbf":
+    if isinstance(fitted, SVC | SVR) and fitted.kernel == "rbf":
         return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")
-    if isinstance(fitted, SVC) and fitted.kernel == "linear":
+    if isinstance(fitted, Ridge | RidgeCV) or (isinstance(fitted, SVC | SVR) and fitted.kernel == "linear"):
         return sk_kernels.DotProduct(0.0, "fixed")
-    if isinstance(fitted, SVC) and isinstance(fitted.kernel, sk_kernels.Kernel):
+    if isinstance(fitted, SVC | SVR) and isinstance(fitted.kernel, sk_kernels.Kernel):
         return clone(fitted.kernel)
     return None

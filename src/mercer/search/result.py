@@ -34,6 +34,7 @@ class Metric(NamedTuple):
     expectation: str  # a sentence with {measure}, {share} and {value}, of the winner on new samples
     percent: bool  # whether it is a share, shown in percent
     greater_is_better: bool
+    of_target: bool = False  # whether it is in units of the target
 
 
 class Measure(NamedTuple):
@@ -119,7 +120,7 @@ class SearchResult(NamedTuple):
     stopped : str or None
         "budget", "interrupt" or "callback", if the search did not run to its end.
     baseline : str or None
-        The line of what takes no learning: always the most frequent class.
+        The line of what takes no learning: always the most frequent class, or the mean.
     gain : Difference
         How much larger the winner's value is than the baseline's.
     n_splits : int

@@ -53,7 +53,7 @@ class Scoring(NamedTuple):
 
     name: str
     metric: Metric
-    slope: Callable[[Judged], Slope] | None = None  # None: known for whole folds only
+    slope: Callable[[Any], Slope] | None = None  # None: known for whole folds only
     scorer: Any = None  # then, scikit-learn's
     best: float = 1.0  # the loss is this less the score
     positive: int = 1
@@ -65,7 +65,7 @@ class Scoring(NamedTuple):
         """Return whether the score is between 0 and 1."""
         return self.best == 1.0
 
-    def losses(self, judged: Judged, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
+    def losses(self, judged: Any, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
         """Return a loss for each test sample; their mean is that of the fold."""
         if self.slope is None:
             return np.full(len(X), (self.best - float(self.scorer(fitted, X, y))) / self.unit)
@@ -86,9 +86,7 @@ def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
         return ACCURACY
     classes, counts = np.unique(y, return_counts=True)
     if not isinstance(given, str) or given not in KNOWN:
-        scorer = check_scoring(_Anything(), scoring=given)
-        name = given if isinstance(given, str) else getattr(given, "__name__", "score")
-        return Scoring(name, _metric(name, name, "the mean over folds"), None, scorer, best=0.0)
+        return of_whole_folds(given)
     positive = 1
     if len(classes) == 2 and classes[1] not in (1, True):  # of words, the rarer one
         positive = 0 if counts[0] < counts[1] else 1
@@ -96,13 +94,21 @@ def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
     if given in ABOUT_ONE_CLASS and len(classes) == 2:
         shown = f"{shown} of {classes[positive]}"
     if given == "neg_log_loss":
-        metric = _metric("log_loss", shown, meaning)._replace(greater_is_better=False)
+        metric = make_metric("log_loss", shown, meaning)._replace(greater_is_better=False)
     else:
-        metric = _metric(given, shown, meaning)
+        metric = make_metric(given, shown, meaning)
     return Scoring(given, metric, slope, None, best, positive, balances)
 
 
-def _metric(key: str, name: str, meaning: str) -> Metric:
+def of_whole_folds(given: Any) -> Scoring:
+    """Return a score that is known for whole folds only."""
+    scorer = check_scoring(_Anything(), scoring=given)
+    name = given if isinstance(given, str) else getattr(given, "__name__", "score")
+    return Scoring(name, make_metric(name, name, "the mean over folds"), None, scorer, best=0.0)
+
+
+def make_metric(key: str, name: str, meaning: str) -> Metric:
+    """Return a metric whose value is a score."""
     return Metric(key, name, meaning, f"Expected {name} on new samples: {{measure}}", False, True)
 
 

@@ -204,11 +204,6 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         return self._measured("auc")
 
     @property
-    def std_error_(self) -> float:
-        """The standard error of `error_` or `auc_`."""
-        return float(self._outcome().measure.std_error)
-
-    @property
     def classes_(self) -> NDArray[Any]:
         """The labels."""
         if self._classes is None:

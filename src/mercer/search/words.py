@@ -16,7 +16,11 @@ from mercer.search.result import (
     SearchResult,
 )
 
-REFERENCES = {"RBF-SVM": "a tuned RBF-SVM", "plain": "the plain distance"}
+REFERENCES = {
+    "RBF-SVM": "a tuned RBF-SVM",
+    "RBF-ridge": "a tuned RBF ridge regression",
+    "plain": "the plain distance",
+}
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
 PAIRS_DRAWN = "No dissimilar pairs were listed: those used for scoring were drawn at random."
 
@@ -43,7 +47,7 @@ def describe_measure(measure: Measure) -> str:
     """Return a value with its standard error; nothing if it was not measured."""
     if not measure.is_known:
         return ""
-    factor, digits, unit = _scale(measure.metric)
+    factor, digits, unit = _scale(measure.metric, measure.std_error)
     spread = f" ± {factor * measure.std_error:.{digits}f}" if np.isfinite(measure.std_error) else ""
     return f"{factor * measure.value:.{digits}f}{spread}{unit}"
 
@@ -52,7 +56,7 @@ def describe_difference(difference: Difference, metric: Metric) -> str:
     """Return a difference with its 95 % interval; nothing if nothing was compared."""
     if not np.isfinite(difference.value):
         return ""
-    factor, digits, _ = _scale(metric)
+    factor, digits, _ = _scale(metric, difference.high - difference.low)
     middle, low, high = (signed(factor * value, digits) for value in difference)
     return f"{middle} [{low}, {high}]" if difference.is_known else middle
 
@@ -125,7 +129,7 @@ def doubts(result: SearchResult) -> list[str]:
 
 
 def compare_with_baseline(result: SearchResult) -> str:
-    """Say so if the winner is not clearly better than the most frequent class; otherwise nothing."""
+    """Say so if the winner is not clearly better than what takes no learning; otherwise nothing."""
     gain = result.gain
     if result.baseline is None or not gain.is_known or _is_better(gain, result.metric):
         return ""
@@ -154,7 +158,7 @@ def compare_with_reference(result: SearchResult) -> str:
     difference = result.candidate(result.winner).difference
     if not difference.is_known:
         return ""
-    factor, digits, _ = _scale(result.metric)
+    factor, digits, _ = _scale(result.metric, difference.high - difference.low)
     low, high = (signed(factor * value, digits) for value in (difference.low, difference.high))
     interval = f"95 % interval {low} to {high}{' percentage points' if result.metric.percent else ''}"
     if difference.low <= 0.0 <= difference.high:
@@ -221,7 +225,7 @@ def _interval(measure: Measure) -> str:
     """Return the 95 % interval in brackets, if it is known."""
     if not np.isfinite([measure.low, measure.high]).all():
         return ""
-    factor, digits, unit = _scale(measure.metric)
+    factor, digits, unit = _scale(measure.metric, measure.std_error)
     low, high = (f"{factor * value:.{digits}f}" for value in (measure.low, measure.high))
     return f" (95 % interval {low} to {high}{unit})"
 
@@ -248,9 +252,16 @@ def _is_better(difference: Difference, metric: Metric) -> bool:
     return difference.low > 0.0 if metric.greater_is_better else difference.high < 0.0
 
 
-def _scale(metric: Metric) -> tuple[float, int, str]:
-    """Return the factor, the digits after the decimal point, and the unit that a metric is shown with."""
-    return (100.0, 1, " %") if metric.percent else (1.0, 3, "")
+def _scale(metric: Metric, spread: float) -> tuple[float, int, str]:
+    """Return the factor, the digits after the decimal point, and the unit that a metric is shown with.
+
+    In units of the target, which may be large or small, the first two digits of the spread are shown.
+    """
+    if metric.percent:
+        return 100.0, 1, " %"
+    if not metric.of_target or not 0.0 < spread < np.inf:
+        return 1.0, 3, ""
+    return 1.0, max(0, 1 - int(np.floor(np.log10(spread)))), ""
 
 
 def _brief(value: Any) -> str:
