@@ -156,6 +156,9 @@ def test_numbers_are_shown_in_the_unit_of_the_metric():
     assert describe_measure(Measure(AUC, 0.91234, 0.01)) == "0.912 ± 0.010"
     assert describe_measure(Measure(AUC, 0.91234)) == "0.912"
     assert describe_measure(Measure(ERROR)) == ""
+    price = AUC._replace(of_target=True)
+    assert describe_measure(Measure(price, 53421.3, 1234.5)) == "53421 ± 1234"
+    assert describe_measure(Measure(price, 0.000123456, 0.0000031)) == "0.0001235 ± 0.0000031"
     assert describe_difference(Difference(-0.0123, -0.02, 0.0), ERROR) == "−1.2 [−2.0, 0.0]"
     assert describe_difference(Difference(), ERROR) == ""
     result = SearchResult(ERROR, (), (), measure=error)

@@ -20,8 +20,8 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelRegressor "
-    "KernelSVC KernelSearchCV Pairs PerceptronRegressor PerceptronRegressorCV PerceptronSVC "
-    "PerceptronSVCCV RelevanceKernel StumpRegressor StumpRegressorCV StumpSVC StumpSVCCV "
+    "KernelSVC KernelSearchCV KernelSearchRegressor Pairs PerceptronRegressor PerceptronRegressorCV "
+    "PerceptronSVC PerceptronSVCCV RelevanceKernel StumpRegressor StumpRegressorCV StumpSVC StumpSVCCV "
     "Superkernel TableEncoder TreeRegressor TreeRegressorCV TreeSVC TreeSVCCV",
     "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Rescaled Series Stump "
     "StumpEnsemble Tree",
@@ -29,7 +29,8 @@ PUBLIC = {
     "SquaredRisk Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
     "mercer.regression": "UnseenErrors",
-    "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric SearchResult",
+    "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric NumberBlend "
+    "SearchResult",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.compose": "ColumnTransformer",
     "sklearn.impute": "MissingIndicator SimpleImputer",
@@ -39,7 +40,8 @@ PUBLIC = {
     "sklearn.decomposition": "KernelPCA PCA",
     "sklearn.kernel_approximation": "Nystroem",
     "sklearn.svm": "LinearSVC NuSVC NuSVR OneClassSVM SVC SVR",
-    "sklearn.linear_model": "LogisticRegression Ridge",
+    "sklearn.dummy": "DummyRegressor",
+    "sklearn.linear_model": "LogisticRegression Ridge RidgeCV",
     "sklearn.kernel_ridge": "KernelRidge",
     "sklearn.gaussian_process": "GaussianProcessClassifier GaussianProcessRegressor",
     "sklearn.gaussian_process.kernels": "CompoundKernel ConstantKernel DotProduct ExpSineSquared "

@@ -126,6 +126,11 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("slopes", "m", least=0),
         Field("offsets", "m c"),
     ),
+    "mercer.search.NumberBlend": (
+        Field("weights", "m", least=0),
+        Field("unseen.error", "n 1", may_be_empty=False),
+        Field("unseen.weight", "n", least=0),
+    ),
     "mercer.search.Calibration": (Field("slope", least=0), Field("offsets", "c")),
     "mercer.RelevanceKernel": (Field("relevance_", "D", least=0), Field("kernel_.scale", "D")),
     "mercer.KernelBoost": (Field("alphas_", "T", least=0), Field("kernel_.alpha", "T")),

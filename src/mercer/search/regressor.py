@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
+from sklearn.utils import column_or_1d
 
 from mercer._typing import Array
-from mercer.regression.base import check_target
 from mercer.samples import encode_rows
 from mercer.search.base import KernelSearch
 from mercer.search.blend import (
@@ -25,6 +25,11 @@ from mercer.search.number_task import NumberRace, NumberTask
 from mercer.search.result import Measure, SearchWarning
 from mercer.search.schedule import Clock
 from mercer.search.task import Fitted
+from mercer.targets import check_target
+
+FEWEST = 100  # targets, to say something about one percent of them
+MOST = 0.5  # of the variance
+TWO_VALUES = "The target has two values"
 
 
 class KernelSearchRegressor(RegressorMixin, KernelSearch):
@@ -161,18 +166,20 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
         clock = Clock(time.monotonic(), self.budget)
         self._check_parameters()
         if y is None:
-            raise ValueError("This KernelSearchRegressor estimator requires y to be passed, but it is None.")
+            raise ValueError("a search requires y to be passed, but the target y is None.")
         X, y = encode_rows(self, X, _check_one_target(y))
         X, y, groups, sample_weight, cv = self._count(X, y, groups, sample_weight)
         if not len(y) or np.ptp(y) == 0.0:
-            there = f"is always {y[0]:g}" if len(y) else "is empty"
+            there = f"is always {y[0]:g} (n_samples={len(y)})" if len(y) else "is empty"
             raise ValueError(f"a search needs targets that differ, but y {there}: there is nothing to learn")
         more = self._encode_more(unlabelled, X.shape[1])
         scoring = find_number_scoring(self.scoring, y)
         self._check_blend(scoring)
         for sentence in describe_target(y):
-            warnings.warn(sentence, SearchWarning, stacklevel=2)
-        self._search(NumberTask(X, y, more, groups, sample_weight, scoring), cv, clock)
+            warnings.warn(sentence, SearchWarning, stacklevel=3)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", TWO_VALUES)  # once is enough
+            self._search(NumberTask(X, y, more, groups, sample_weight, scoring), cv, clock)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -232,26 +239,23 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
 
 
 def _check_one_target(y: Any) -> Array:
-    Y = check_target(y, False)
-    if Y.ndim == 2 and Y.shape[1] == 1:
-        Y = Y[:, 0]
-    if Y.ndim == 2:
+    Y = check_target(y)
+    if Y.ndim == 2 and Y.shape[1] > 1:
         raise ValueError(f"a search has one target, and y has {Y.shape[1]}: search for each column of y.")
-    return Y
+    return column_or_1d(Y, warn=True)
 
 
 def describe_target(y: Array) -> list[str]:
-    """Say what is remarkable about a target: few of its values are nearly all of its variance."""
+    """Say what is remarkable about a target: two values alone, or a few that have most of the variance."""
+    low, high = y.min(), y.max()
+    if np.all((y == low) | (y == high)):
+        return [f"{TWO_VALUES}, {low:g} and {high:g}: if these are classes, use KernelSearchCV."]
     away = np.sort((y - y.mean()) ** 2)[::-1]
-    n_few = max(1, len(y) // 100)
-    if len(y) < FEWEST or away[:n_few].sum() < MOST_OF_IT * away.sum():
+    share = away[: max(1, len(y) // 100)].sum() / away.sum()
+    if len(y) < FEWEST or share < MOST:
         return []
-    how = "its logarithm" if y.min() > 0 else "a transform of it"
+    how = "its logarithm" if low > 0 else "a transform of it"
     return [
-        f"One percent of the targets has {100 * away[:n_few].sum() / away.sum():.0f} % of their variance: "
-        f"consider {how} (sklearn.compose.TransformedTargetRegressor), or scoring='neg_mean_absolute_error'."
+        f"One percent of the targets has {100 * share:.0f} % of their variance: consider {how} "
+        "(sklearn.compose.TransformedTargetRegressor), or scoring='neg_mean_absolute_error'."
     ]
-
-
-FEWEST = 100  # targets, to say something about one percent of them
-MOST_OF_IT = 0.5

@@ -19,6 +19,7 @@ from mercer.search.race import Outcome
 from mercer.search.scoring import ACCURACY, Scoring
 from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
 from mercer.svm import KernelSVC
+from mercer.svm.kernel_svc import learn
 from mercer.svm.libsvm import without_last_digits
 
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
@@ -273,6 +274,6 @@ def _with_kernel(
     key = joblib.hash({name: value for name, value in setting.items() if name not in OF_THE_MACHINE})
     if key not in shared:
         start = time.perf_counter()
-        kernel = clone(estimator.learner).fit(X, y, **more).kernel_
+        kernel = learn(estimator, X, y, dict(more)).kernel_
         shared[key] = SharedKernel(kernel, time.perf_counter() - start)
     return estimator.set_params(learner=shared[key].kernel), shared[key].seconds
