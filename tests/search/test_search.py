@@ -266,6 +266,8 @@ def test_the_defaults_find_a_kernel_for_moons(rng):
 
 def test_a_cluster_of_dask_gets_the_samples_once_and_finds_the_same(monkeypatch):
     distributed = pytest.importorskip("distributed")
+    import dask
+
     X, y = MOONS
     sent, pickled, scatter = [], [], distributed.Client.scatter
     noted = {
@@ -275,8 +277,17 @@ def test_a_cluster_of_dask_gets_the_samples_once_and_finds_the_same(monkeypatch)
     monkeypatch.setattr(distributed.Client, "scatter", noted["scatter"])
     monkeypatch.setattr(LabelTask, "__getstate__", noted["__getstate__"], raising=False)
     quiet = {"dashboard_address": ":0", "processes": False, "n_workers": 2, "threads_per_worker": 1}
-    with distributed.LocalCluster(**quiet) as cluster, distributed.Client(cluster):
-        with joblib.parallel_config(backend="dask"):
+    patient = {  # a machine that is busy with other things is slow, and no worker is dead for that
+        "distributed.scheduler.worker-ttl": None,
+        "distributed.comm.timeouts": {"connect": "600s", "tcp": "600s"},
+        "distributed.scheduler.work-stealing": False,
+    }
+    with (
+        dask.config.set(patient),
+        distributed.LocalCluster(**quiet) as cluster,
+        distributed.Client(cluster, timeout=600),
+    ):
+        with joblib.parallel_config(backend="dask", wait_for_workers_timeout=600):
             spread = search_among(n_jobs=2).fit(X, y)
         assert "evaluate" in str(cluster.scheduler.task_prefixes)  # the work was done there
     assert sum(isinstance(data, LabelTask) for data in sent) == 1
