@@ -46,6 +46,9 @@ def labelled(labels, quote_all=False):
 
 
 PLAIN = csv(x=SIZE)
+ARABIC = {ord("0") + k: 0x660 + k for k in range(10)}
+LOSS = SIZE - 5000
+ZONES = np.where(np.arange(N_ROWS) % 2, "-0500", "+0200")
 
 # A table, and which column is of which kind
 USED = {
@@ -64,11 +67,35 @@ USED = {
         csv(x=[c.replace("-", "−") for c in cells("{:.1f}", SIZE - 5000)]),
         {"numbers": ["x"]},
     ),
+    "narrow blanks for thousands": (
+        semicolons(x=[c.replace(",", "\u202f").replace(".", ",") for c in cells("{:,.2f}")]),
+        {"numbers": ["x"]},
+    ),
+    "letters of a currency": (csv(x=[c.replace(",", "'") for c in cells("CHF {:,.2f}")]), {"numbers": ["x"]}),
+    "Arabic digits": (csv(x=[c.translate(ARABIC) for c in cells("{:.2f}")]), {"numbers": ["x"]}),
+    "hundreds of thousands in India": (csv(x=cells("3,{:,.2f}", SIZE + 10_000)), {"numbers": ["x"]}),
+    "losses in brackets": (
+        csv(x=[f"({-x:,.2f})" if x < 0 else f"{x:,.2f}" for x in LOSS]),
+        {"numbers": ["x"]},
+    ),
+    "a minus behind": (csv(x=[f"{-x:.2f}-" if x < 0 else f"{x:.2f}" for x in LOSS]), {"numbers": ["x"]}),
+    "the gaps of a database": (csv(x=with_gaps(cells("{:.1f}"), r"\N")), {"numbers": ["x"]}),
     "dashes for gaps": (csv(x=with_gaps(cells("{:.1f}"), "-")), {"numbers": ["x"]}),
     "errors of a spreadsheet": (csv(x=with_gaps(cells("{:.1f}"), "#DIV/0!")), {"numbers": ["x"]}),
     "words for gaps": (csv(x=with_gaps(cells("{:.1f}"), "N/A")), {"numbers": ["x"]}),
     "ISO days": (csv(x=list(DAYS.strftime("%Y-%m-%d"))), {"dates": ["x"]}),
     "ISO times with a zone": (csv(x=list(DAYS.strftime("%Y-%m-%dT%H:%M:%SZ"))), {"dates": ["x"]}),
+    "times with the name of a zone": (csv(x=list(DAYS.strftime("%Y-%m-%d %H:%M:%S UTC"))), {"dates": ["x"]}),
+    "times of several zones": (
+        csv(
+            x=[
+                f"{day:%Y-%m-%d %H:%M} {zone}"
+                for day, zone in zip(DAYS, ["+0200", "-0500"] * 24, strict=True)
+            ]
+        ),
+        {"dates": ["x"]},
+    ),
+    "times of e-mails": (csv(x=list(DAYS.strftime("%a, %d %b %Y %H:%M:%S +0000"))), {"dates": ["x"]}),
     "German days": (csv(x=list(DAYS.strftime("%d.%m.%Y"))), {"dates": ["x"]}),
     "American days": (csv(x=list(DAYS.strftime("%m/%d/%Y"))), {"dates": ["x"]}),
     "days with names of months": (csv(x=list(DAYS.strftime("%d %B %Y"))), {"dates": ["x"]}),
@@ -84,6 +111,14 @@ USED = {
     "gaps that tell": (csv(x=with_gaps(["ill"] * N_ROWS, "")), {"categories": ["x"]}),
     "one wild number": (csv(x=[*SIZE[:-1], 55e6]), {"numbers": ["x"]}),
     "cells of several lines": (csv(x=[f"{city}\nItaly" for city in CITY]), {"categories": ["x"]}),
+    "a byte order mark": (b"\xef\xbb\xbf" + PLAIN.encode(), {"numbers": ["x"]}),
+    "lines that end as on an old Mac": (PLAIN.replace("\n", "\r"), {"numbers": ["x"]}),
+    "from right to left": (
+        csv(**{"עמודה": np.where(CITY == "Rome", "שלום", "مرحبا")}),
+        {"categories": ["עמודה"]},
+    ),
+    "a name of 200 letters": (csv(**{200 * "h": SIZE}), {"numbers": [200 * "h"]}),
+    "an empty column": (csv(x=SIZE, z=[""] * N_ROWS), {"numbers": ["x"], "dropped": {"z": "it is empty"}}),
     "UTF-16 of a spreadsheet": (csv(x=CITY).replace(",", "\t").encode("utf-16"), {"categories": ["x"]}),
     "compressed": (gzip.compress(PLAIN.encode()), {"numbers": ["x"]}),
     "a column without a name": (PLAIN.replace("x,y", ",y"), {"numbers": ["column 1"]}),
@@ -102,6 +137,14 @@ REFUSED = {
         csv(x=[*DAYS.strftime("%Y-%m-%d")[:-1], "soon"]),
         "mixes dates with text, such as 'soon'",
     ),
+    "days in several formats": (
+        csv(x=[day.strftime(["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"][k % 3]) for k, day in enumerate(DAYS)]),
+        "if they are dates or numbers, write all as 2024-01-31",
+    ),
+    "one row a class": (labelled([f"c{k}" for k in range(N_ROWS)]), "name a column in which classes repeat"),
+    "a page": (b"<!DOCTYPE html><table>", "an HTML or XML file: save the table as CSV"),
+    "JSON": ('[\n {"x": 1, "y": "yes"}]', "a JSON file: save the table as CSV"),
+    "a very long cell": (csv(x=["long " * 40_000, *CITY[1:]]), "a cell of more than 131072 characters"),
     "an infinite number": (csv(x=[*SIZE[:-1], "inf"]), "holds inf in row 47: correct it"),
     "labels that are a quantity": (labelled(SIZE), "like a quantity: if they are classes, add --classes"),
     "labels that count": (labelled(np.arange(N_ROWS) % 12), "12 different whole numbers from 0 to 11"),
@@ -159,8 +202,26 @@ def test_what_cannot_be_used_gets_a_sentence(read, case):
 
 def test_numbers_are_the_same_however_they_are_written(read):
     expected = read(PLAIN).X
-    for case in ("thousands separators", "decimal commas in semicolons", "points for thousands", "dollars"):
+    for case in (
+        *("thousands separators", "decimal commas in semicolons", "points for thousands", "dollars"),
+        *("narrow blanks for thousands", "letters of a currency", "Arabic digits"),
+    ):
         np.testing.assert_allclose(read(USED[case][0]).X, expected)
+    for case in ("losses in brackets", "a minus behind"):
+        np.testing.assert_allclose(read(USED[case][0]).X[:, 0], LOSS, atol=1e-9)
+    in_india = read(USED["hundreds of thousands in India"][0]).X[:, 0]
+    np.testing.assert_allclose(in_india, SIZE + 310_000)
+
+
+def test_times_are_the_same_however_their_zone_is_written(read):
+    expected = read(USED["ISO times with a zone"][0])
+    for case in ("times with the name of a zone", "times of e-mails"):
+        np.testing.assert_allclose(read(USED[case][0]).X, expected.X)
+    days = read(USED["times of several zones"][0])
+    hours = np.where(ZONES == "-0500", 5.0, -2.0)  # to be added for those of Greenwich
+    since = (DAYS - DAYS[0]) / pd.Timedelta("1h") + hours
+    found = 24.0 * days.X[:, list(days.encoder.get_feature_names_out()).index("x: days")]
+    np.testing.assert_allclose(found, since - since.min(), atol=0.02)
 
 
 def test_labels_are_as_they_are_written(read):

@@ -29,6 +29,7 @@ MARKED_GAPS = 0.05  # of the cells: if so many are missing, a feature says which
 TEXT_WORDS = 3.0  # in a cell of free text, on average; names and ids have fewer
 TEXT_TERMS = 2000  # the maximum number of words
 TEXT_FEATURES = 10
+MOSTLY = 0.9
 COVERED = 0.5  # of the rows of free text must have a word that others have
 
 
@@ -120,10 +121,18 @@ def _texts(texts: pd.Series, name: str) -> Choice:
     ):
         if are_numbers(texts):
             shown = " and ".join(map(quote, counts.index[:2]))
-            return Choice(None, f"its numbers are written in several ways, such as {shown}: write them alike")
+            ways = f"in several ways, such as {shown} (or in one that is not known here)"
+            return Choice(None, f"its numbers are written {ways}: write them alike, as 1234.5")
         nearly = "each" if is_unique else "nearly every"
-        return Choice(None, f"{nearly} row has its own text, like a name or an id")
+        return Choice(None, f"{nearly} row has its own text, like a name or an id{_advice(texts.dropna())}")
     return Choice(_categories(counts, name, has_gaps=n_known < len(texts)))
+
+
+def _advice(cells: pd.Series) -> str:
+    """Return what to do if texts that have more digits than letters are dates or numbers."""
+    if (cells.str.count(r"\d") > cells.str.count(r"[^\W\d_]")).mean() < MOSTLY:
+        return ""
+    return "; if they are dates or numbers, write all as 2024-01-31 or as 1234.5"
 
 
 def _categories(counts: pd.Series, name: str, *, has_gaps: bool) -> CategoryColumn:

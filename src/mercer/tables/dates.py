@@ -9,14 +9,15 @@ from mercer._typing import Array, Flags
 from mercer.tables.missing import as_written, is_missing
 
 ISO = "ISO8601"  # as pandas calls 2024-01-31 and 2024-01-31T23:59:59Z
-ISO_CELL = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[-+]\d{2}:?\d{2})?)?"
+ISO_CELL = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?(?:Z|UTC|GMT|[-+]\d{2}:?\d{2}))?)?"
 DAYS = (
     "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%Y",
     "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y",
-    "%b %d %Y", "%Y%m%d",
+    "%b %d %Y", "%a %b %d %Y", "%Y%m%d",
 )  # fmt: skip
-CLOCK = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
-FORMATS = (ISO, *DAYS, *(f"{day} {clock}" for day in DAYS for clock in CLOCK), *CLOCK)
+CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
+LETTERS = ("%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y")  # of e-mails, and of Unix
+FORMATS = (ISO, *DAYS, *(f"{day} {clock}" for day in DAYS for clock in CLOCK), *CLOCK, *LETTERS)
 DIGITS = "%Y%m%d"  # which may be a number too
 YEARS = (1900, 2100)  # in which eight digits are a date
 PARTS = ("year", "month", "weekday", "days", "hour")
@@ -89,6 +90,9 @@ def _parse(cells: pd.Series, written: str) -> Array | None:
         return None
     if written == DIGITS and not cells.str.fullmatch(r"\d{8}").all():
         return None
+    if written == ISO:
+        cells = cells.str.replace(r" ?(?:UTC|GMT)$", "Z", regex=True)
+        cells = cells.str.replace(r" (?=[-+]\d)", "", regex=True)
     dates = pd.to_datetime(cells, format=written, errors="coerce", utc=True)
     if dates.isna().any():
         return None

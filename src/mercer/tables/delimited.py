@@ -93,8 +93,13 @@ def _delimiter(text: str, source: str) -> str:
     widths = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
     # one wrong line must not change the delimiter: agreement counts, then the number of cells
     agreeing = {mark: found.count(found[0]) if found[0] > 1 else 0 for mark, found in widths.items() if found}
-    if not agreeing:
+    if not text.strip():
         raise TableError(f"{source} is empty: it should have a line of column names and a line for each row.")
+    if not agreeing:
+        most = csv.field_size_limit()
+        raise TableError(
+            f"{source} has a cell of more than {most} characters: shorten it, or check its quotation marks."
+        )
     return max(agreeing, key=lambda mark: (agreeing[mark], widths[mark][0]))
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 from mercer._typing import Flags
 
 QUOTED = "\ufdd0"  # before a word of `WORDS` that was in quotation marks: no text has this character
-SPELLINGS = {"na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none"}
+SPELLINGS = {"na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none", r"\n"}
 WORDS = frozenset(SPELLINGS | {"?", "-nan", "-1.#ind", "-1.#qnan", "1.#ind", "1.#qnan"})  # in small letters
 SIGNS = {"-", "--", ".", "n.a.", "n.a", "nd", "n/d", "missing", "unknown", "0000-00-00"}
 MARKS = frozenset(SIGNS | {"#div/0!", "#value!", "#ref!"})  # besides, among numbers and dates

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1,234.5 and 1.234,5, $ 12, 5 %, 3.5 kg."""
+"""Numbers as people write them: 1,234.5 and 1.234,5, (12) for −12, $ 12, EUR 12, 5 %, 3.5 kg."""
 
 import re
 from typing import NamedTuple
@@ -10,8 +10,13 @@ from mercer._typing import Array
 from mercer.tables.missing import as_written, is_missing
 
 CURRENCY = "$€£¥₹"
+MONEY = r"USD|EUR|GBP|JPY|CHF|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|TRY|Rs\.?|Fr\.?"
+ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xFF10)  # of Arabic, Persian, Devanagari, Bengali and wide digits
+PLAINLY = {ord("\N{MINUS SIGN}"): "-", 0x200B: None, 0xFEFF: None}  # and spaces of no width
+PLAINLY |= {zero + k: str(k) for zero in ZEROS for k in range(10)}
+NEGATIVE = r"^\s*(?:\((?P<inner>[^()-]*\d[^()-]*)\)|(?P<left>[^-]*\d)\s*-)\s*$"  # (12) and 12-
 CELL = (
-    rf"^\s*(?P<sign>[-+]?)\s*(?P<before>[{CURRENCY}]?)\s*"
+    rf"^\s*(?P<sign>[-+]?)\s*(?P<before>[{CURRENCY}]|(?:{MONEY})(?=\s|\d)|)\s*"
     r"(?P<number>[-+]?(?:\d[\d.,'’\s]*?|[.,]\d+)(?:[eE][-+]?\d+)?)"
     rf"\s*(?P<after>[%‰{CURRENCY}]|°?[A-Za-zµ]{{1,5}}[²³]?|)\s*$"
 )
@@ -67,7 +72,7 @@ def parse_numbers(column: pd.Series, written: NumberFormat = PLAIN) -> Array | N
         if not others.all():
             return values
     gaps = is_missing(column, among_numbers=True)
-    cells = as_written(column)[~gaps].astype(str).str.replace("\N{MINUS SIGN}", "-")
+    cells = _plainly(as_written(column)[~gaps])
     if written != PLAIN:
         cells = _as_python_writes(cells, written)
     values = np.full(len(column), np.nan)
@@ -115,13 +120,19 @@ def is_ambiguous(column: pd.Series, written: NumberFormat) -> bool:
 def _distinct(column: pd.Series) -> pd.Series:
     """Return the different cells of a column that are not missing."""
     cells = as_written(column)[~is_missing(column, among_numbers=True)]
-    return pd.Series(cells.unique(), dtype=object).astype(str).str.replace("\N{MINUS SIGN}", "-")
+    return _plainly(pd.Series(cells.unique(), dtype=object))
+
+
+def _plainly(cells: pd.Series) -> pd.Series:
+    """Return numbers with the digits and the minus signs that Python reads."""
+    texts = cells.astype(str).str.translate(PLAINLY)
+    return texts.str.replace(NEGATIVE, lambda found: f"-{found['inner'] or found['left']}", regex=True)
 
 
 def _styles(*, commas_first: bool) -> tuple[tuple[str, str], ...]:
     if not commas_first:
         return STYLES
-    return (STYLES[0], (",", ""), (",", "."), *(style for style in STYLES[1:] if style[0] == "."))
+    return (STYLES[0], *sorted(STYLES[1:], key=lambda style: style[0] == "."))
 
 
 def _number(decimal: str, thousands: str) -> str:
@@ -131,7 +142,10 @@ def _number(decimal: str, thousands: str) -> str:
     if not thousands:
         return rf"[-+]?(?:\d+(?:{mark}\d*)?|{mark}\d+){exponent}"
     separator = THOUSANDS[thousands]
-    return rf"[-+]?(?:[1-9]\d{{0,2}}(?:{separator}\d{{3}})+|\d+)(?:{mark}\d*)?{exponent}"
+    groups = rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+"
+    if thousands == ",":  # in India, 12,34,567
+        groups += r"|[1-9]\d?(?:,\d\d)+,\d{3}"
+    return rf"[-+]?(?:{groups}|\d+)(?:{mark}\d*)?{exponent}"
 
 
 def _as_python_writes(cells: pd.Series, written: NumberFormat) -> pd.Series:

@@ -1,6 +1,7 @@
 """Read a table: CSV or other delimited text, Parquet or Arrow, recognised by the content of the file."""
 
 import os
+import re
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,10 @@ OTHERS = {  # other file types, by their first bytes
     b"PK\x03\x04": "an Excel or ZIP file: save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save the sheet as CSV",
     b"%PDF": "a PDF: save the table as CSV",
+}
+MARKUP = {  # texts of other types, by how they begin
+    rb"(?i)\s*<(!doctype|html|\?xml|table)\b": "an HTML or XML file: save the table as CSV",
+    rb"\s*(\[\s*[\[{]|\{\s*\")": "a JSON file: save the table as CSV",
 }
 MOST_COLUMNS = 10_000
 MOST_NAME_CHARACTERS = 500_000  # of all column names together; model files keep them
@@ -47,6 +52,9 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise TableError(f"{source} is empty: it should have a line of column names and a line for each row.")
     for start, advice in OTHERS.items():
         if content.startswith(start):
+            raise TableError(f"{source} is {advice} first.")
+    for beginning, advice in MARKUP.items():
+        if re.match(beginning, content):
             raise TableError(f"{source} is {advice} first.")
     form = next((name for start, name in ARROW_FORMATS.items() if content.startswith(start)), None)
     table = (
