@@ -64,7 +64,7 @@ def test_the_insensitive_error_is_that_of_libsvm(C):
     model = KernelRegressor(kernel, C=C, loss="epsilon_insensitive", epsilon=0.1).fit(X, y)
     unit = spread(kernel(X), np.ones(len(y)))
     rival = SVR(kernel=kernel, C=C / unit, epsilon=0.1, tol=1e-9).fit(X, (y - y.mean()) / y.std())
-    assert_allclose(model.predict(NEW), y.mean() + y.std() * rival.predict(NEW), atol=1e-4 * y.std())
+    assert_allclose(model.predict(NEW), y.mean() + y.std() * rival.predict(NEW), atol=2e-4 * y.std())
 
 
 def test_c_is_the_same_for_a_kernel_of_any_scale():

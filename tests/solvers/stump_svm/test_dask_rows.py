@@ -62,7 +62,7 @@ def test_of_many_curved_rows_some_travel_with_the_weight_of_all(monkeypatch):
     assert len(expected.curvature) == rows.n_rows
     assert len(seen.curvature) < 3 * dask_rows.MOST_NEAR * lazy.most_curved
     assert seen.n_curved == expected.n_curved
-    assert_allclose(seen.curvature.sum(), expected.curvature.sum(), rtol=0.1)
+    assert_allclose(seen.curvature.sum(), expected.curvature.sum(), rtol=0.3)
     assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
 
 
@@ -73,7 +73,7 @@ def test_a_sample_is_small_and_has_the_weight_of_all(monkeypatch):
     some = lazy.sample(10)
     assert isinstance(some, TableRows)
     assert 75 < some.n_rows < 300
-    assert_allclose(sum(part.weight.sum() for part in some.parts), total, rtol=0.2)
+    assert_allclose(sum(part.weight.sum() for part in some.parts), total, rtol=0.5)
 
 
 def test_a_pass_that_fails_says_where_the_solver_was():
