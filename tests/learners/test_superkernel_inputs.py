@@ -60,6 +60,25 @@ def test_from_pairs_the_kernel_s_values_are_fitted_to_one_and_minus_one():
     assert not hasattr(learner, "classes_")
 
 
+def test_where_dissimilar_samples_are_nearer_by_all_kernels_each_is_similar_to_itself_at_least():
+    X = np.array([[0.0], [1.0], [3.0], [4.2], [7.0], [8.3]])
+    similar, dissimilar = [[0, 2], [1, 4], [3, 5]], [[0, 1], [2, 3], [4, 5]]
+    penalty = 1e-3
+    kernels = [RBF(0.5), RBF(1.0), RBF(2.0)]
+    learner = Superkernel(Explicit(kernels, normalize=False), quality=Alignment(), penalty=penalty)
+    learner.fit(X, pairs=Pairs(similar, dissimilar))
+    themselves = [[i, i] for i in range(6)]
+    Z = np.array([[k(X[[i]], X[[j]])[0, 0] for i, j in themselves + similar + dissimilar] for k in kernels])
+    t = np.repeat([1.0, -1.0], [9, 3])
+    for values in Z:  # of the pairs alone, each kernel is worse than none
+        assert values[6:] @ (t[6:] - t[6:].mean()) < 0
+    Z, t = Z - Z.mean(axis=1, keepdims=True), t - t.mean()
+    rows = np.vstack([Z.T / np.sqrt(12), np.sqrt(penalty) * np.eye(3)])
+    beta, _ = nnls(rows, np.concatenate([t / np.sqrt(12), np.zeros(3)]))
+    assert beta.max() > 0.1
+    assert_allclose(learner.beta_, beta, atol=1e-8)
+
+
 def test_dissimilar_pairs_are_guessed_if_there_are_none():
     X, y = some_data()
     rows = np.flatnonzero(y == 0)

@@ -21,6 +21,7 @@ from mercer.parameters import check_option, check_positive
 from mercer.quality import alignment
 from mercer.solvers.superkernel import (
     KernelWeights,
+    LeastSquares,
     Penalty,
     SquaredRiskOfKernel,
     Stopping,
@@ -244,8 +245,9 @@ class Alignment(QualityFunctional):
     distance in its place, that of the centred kernel to the centred ideal one (1 for rows of one class,
     −1 / (n_classes − 1) for others). Its minimum over all multiples of a kernel falls as their alignment
     rises. From numbers the ideal kernel is y y', of standardised y (the mean over several targets). From
-    pairs it is the distance of the kernel's values to 1 and −1, centred. It is solved at once, whatever `tol`
-    and `max_iter` are.
+    pairs it is the distance of the kernel's values to 1 and −1, centred; if by chance the dissimilar pairs
+    are nearer to each other than the similar ones, by every kernel, the pair of each row with itself counts
+    as similar, too. It is solved at once, whatever `tol` and `max_iter` are.
 
     Examples
     --------
@@ -283,11 +285,19 @@ class Alignment(QualityFunctional):
         self, terms: Expansion, pairs: Pairs, penalty: float, stopping: Stopping
     ) -> KernelWeights:
         """Return the β ≥ 0 whose kernel is nearest to 1 on similar pairs, −1 on dissimilar ones, centred."""
-        rows = np.vstack(pairs)
-        target = np.repeat([1.0, -1.0], [len(kind) for kind in pairs])
-        values = np.stack([terms.grams.term(i)[tuple(rows.T)] for i in range(terms.grams.n_terms)])
-        distance = compare_with_pairs(values, target)
+        distance = _compare(terms, np.vstack(pairs), len(pairs.similar))
+        if not np.any(distance.b > 0):  # by chance the dissimilar ones are nearer, by all kernels
+            alone = np.unique(np.vstack(pairs))
+            rows = np.vstack([np.column_stack([alone, alone]), *pairs])
+            distance = _compare(terms, rows, len(alone) + len(pairs.similar))
         return minimize_distance(distance, penalty * terms.penalty, stopping.progress)
+
+
+def _compare(terms: Expansion, rows: Index, n_similar: int) -> LeastSquares:
+    """Return how far sums of the kernels are from 1 on the first pairs of rows, and from −1 on the others."""
+    target = np.where(np.arange(len(rows)) < n_similar, 1.0, -1.0)
+    values = np.stack([terms.grams.term(i)[tuple(rows.T)] for i in range(terms.grams.n_terms)])
+    return compare_with_pairs(values, target)
 
 
 class Posterior(QualityFunctional):

@@ -1,6 +1,11 @@
 """Weights of many Gram matrices, the best by a quality functional with a penalty [OSW02]."""
 
-from mercer.solvers.superkernel.alignment import compare_with_labels, compare_with_pairs, minimize_distance
+from mercer.solvers.superkernel.alignment import (
+    LeastSquares,
+    compare_with_labels,
+    compare_with_pairs,
+    minimize_distance,
+)
 from mercer.solvers.superkernel.posterior import (
     minimize_at_variance_one,
     minimize_posterior,
@@ -13,6 +18,7 @@ from mercer.solvers.superkernel.weights import KernelWeights, Penalty, Stopping
 
 __all__ = [
     "KernelWeights",
+    "LeastSquares",
     "Penalty",
     "SquaredRiskOfKernel",
     "Stopping",
