@@ -37,6 +37,7 @@ ESTIMATORS = [
     PerceptronSVC(method="sliced", n_directions=8, random_state=0),
     PerceptronSVCCV(Cs=3, cv=3),
     TreeSVC(),
+    TreeSVC(ranks=True),
     TreeSVC(method="nystroem", n_landmarks=20, multi_class="ovr", random_state=0),
     TreeSVCCV(Cs=(0.5, 5.0), gammas=(0.5, 1.0), cv=3, random_state=0),
     StumpRegressor(),

@@ -109,6 +109,7 @@ def values():
     fixed += [kernels.Combination([RBF(), kernels.Stump()], np.array([2.0, 1.0]), [(0, 2), None])]
     fixed += [kernels.Tree(0.5)]
     fixed += [kernels.Rescaled(RBF(), X.mean(axis=0), X.std(axis=0))]
+    fixed += [kernels.Ranked.spanning(X, kernels.Tree(0.5))]
     sampled = [kind.sample(X, 9, random_state=0) for kind in (kernels.Stump, kernels.Perceptron)]
     learned = [
         estimator.kernel_

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from mercer import TreeSVC, TreeSVCCV, limits
 from mercer.datasets import threenorm, twonorm
-from mercer.kernels import Rescaled, Tree
+from mercer.kernels import Ranked, Rescaled, Tree
 from mercer.svm import tree
 
 IRIS = load_iris(return_X_y=True)
@@ -161,6 +162,30 @@ def test_a_category_is_one_split_however_rare_it_is(rng):
     assert_allclose(distance[0, 1], 2.0)
     assert_allclose([distance[2, 3], distance[2, 4], distance[3, 4], distance[4, 5]], 2.0)
     assert_allclose(distance[2, 5], 4.0)  # two categories
+
+
+@pytest.mark.parametrize("model", [TreeSVC(ranks=True), TreeSVCCV(ranks=True, cv=3)], ids=repr)
+def test_with_ranks_it_is_the_svm_of_ranks_in_units_of_their_deviation(model, rng):
+    X = rng.lognormal(sigma=2.0, size=(150, 3))
+    y = (np.log(X[:, 0]) * np.log(X[:, 1]) > 0).astype(int)
+    ranks = QuantileTransformer(n_quantiles=150).fit(X)
+    scaler = StandardScaler().fit(ranks.transform(X))
+    seen, new = (scaler.transform(ranks.transform(rows)) for rows in (X, X[::3] + 0.1))
+    model.fit(X, y)
+    theirs = clone(model).set_params(ranks=False).fit(seen, y)
+    assert isinstance(model.kernel_, Ranked)
+    assert_allclose(model.gamma_, theirs.gamma_)
+    assert_allclose(model.decision_function(X[::3] + 0.1), theirs.decision_function(new), atol=2e-3)
+
+
+def test_with_ranks_a_category_is_one_split_too(rng):
+    X, kinds = table(rng)
+    kernel = TreeSVC(ranks=True).fit(X, (kinds[:, 0] == 1).astype(int)).kernel_
+    firsts = [np.flatnonzero((kinds == codes).all(axis=1))[0] for codes in ([0, 0], [1, 0], [0, 1])]
+    rows = np.repeat(X[:1], 3, axis=0)
+    rows[:, 2:] = X[firsts, 2:]
+    distance = -np.log(kernel(rows)) / kernel.base.base.gamma
+    assert_allclose([distance[0, 1], distance[0, 2], distance[1, 2]], [2.0, 2.0, 4.0])
 
 
 def test_gamma_is_a_multiple_of_the_median_rules_unless_it_is_given():

@@ -6,6 +6,7 @@ from mercer.kernels.distance import Perceptron, Stump
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble
 from mercer.kernels.mixture import Mixture
 from mercer.kernels.projected import Projected
+from mercer.kernels.ranked import Ranked
 from mercer.kernels.rescaled import Rescaled
 from mercer.kernels.series import Series
 from mercer.kernels.tree import Tree
@@ -18,6 +19,7 @@ __all__ = [
     "Perceptron",
     "PerceptronEnsemble",
     "Projected",
+    "Ranked",
     "Rescaled",
     "Series",
     "Stump",

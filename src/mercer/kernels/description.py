@@ -14,6 +14,7 @@ from mercer.kernels import (
     Perceptron,
     PerceptronEnsemble,
     Projected,
+    Ranked,
     Rescaled,
     Series,
     Stump,
@@ -85,6 +86,12 @@ def _(kernel: Series) -> str:
 @describe_kernel.register
 def _(kernel: Rescaled) -> str:
     return f"{describe_kernel(kernel.base)}, on rescaled columns"
+
+
+@describe_kernel.register
+def _(kernel: Ranked) -> str:
+    base = kernel.base.base if isinstance(kernel.base, Rescaled) else kernel.base
+    return f"{describe_kernel(base)}, on ranks"
 
 
 @describe_kernel.register

@@ -98,6 +98,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("factor", least=0),
     ),
     "mercer.kernels.Combination": (Field("weights", "r", least=0),),
+    "mercer.kernels.Ranked": (Field("quantiles", "q D", may_be_empty=False),),
     "mercer.kernels.Rescaled": (
         Field("center", "D"),
         Field("scale", "D"),

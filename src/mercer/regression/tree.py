@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mercer._typing import Array, Index
-from mercer.kernels import Kernel, Rescaled
+from mercer.kernels import Kernel
 from mercer.kernels.tree import median_gamma
-from mercer.learners.one_hot import category_scale
 from mercer.limits import check_gram_fits, check_memory
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.regression.base import Samples, find_support
@@ -21,7 +20,7 @@ from mercer.svm.additive import MAX_STEPS
 from mercer.svm.dual import TwoClassSVM
 from mercer.svm.kernel_svc import PairwiseSVMs
 from mercer.svm.selection import make_grid
-from mercer.svm.tree import make_kernel, make_multiples, rescale
+from mercer.svm.tree import Columns, find_columns, make_multiples, tree_of
 
 EXACT_ROWS = 5000  # "auto" is exact up to this number of rows: a Cholesky factor takes seconds
 SELECTION_ROWS = 3000  # of which C and γ are chosen: on more, they hardly change
@@ -53,12 +52,12 @@ class TreeMachine(PathRegressor):
         self.method_ = "exact" if exact else "nystroem"
         self._draw_seed()
 
-    def _category_scale(self, X: Array) -> Array | None:
-        return category_scale(X) if self.categories == "auto" else None
+    def _columns(self, X: Array) -> Columns:
+        return find_columns(X, ranks=False, categories=self.categories == "auto")
 
     def _use(self, kernel: Kernel) -> None:
         self.kernel_ = kernel
-        self.gamma_ = float((kernel.base if isinstance(kernel, Rescaled) else kernel).gamma)
+        self.gamma_ = float(tree_of(kernel).gamma)
 
     def _prepare(self, X: Array) -> GramSamples | LandmarkSamples:
         n = len(X)
@@ -191,10 +190,10 @@ class TreeRegressor(FixedCRegressor, TreeMachine):
             check_positive(self.gamma, "gamma")
         samples, loss = super()._check_training(X, y, sample_weight)
         counted = samples.X[samples.weight > 0]
-        scale, gamma = self._category_scale(counted), self.gamma
+        columns, gamma = self._columns(counted), self.gamma
         if gamma is None:
-            gamma = self.relative_gamma * median_gamma(rescale(counted, scale))
-        self._use(make_kernel(float(gamma), scale))
+            gamma = self.relative_gamma * median_gamma(columns.seen(counted))
+        self._use(columns.kernel(float(gamma)))
         return samples, loss
 
 
@@ -298,17 +297,17 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
         samples, loss = self._check_training(X, y, sample_weight)
         folds = self._split(samples, groups)
         few = self._thin(len(samples.X), folds)
-        scale = self._category_scale(samples.X[samples.weight > 0])
-        self.gammas_ = make_multiples(self.gammas) * median_gamma(rescale(samples.X, scale))
+        columns = self._columns(samples.X[samples.weight > 0])
+        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(samples.X))
         results = []
         for gamma in self.gammas_:
-            self._use(make_kernel(float(gamma), scale))
+            self._use(columns.kernel(float(gamma)))
             results.append(self._run_folds(samples, few, self.Cs_, loss))
         self.scores_ = np.stack([scores for scores, _ in results], axis=2)
         means = self.scores_.mean(axis=0)
         best_C, best_gamma = np.unravel_index(np.nanargmax(means), means.shape)
         self.C_ = float(self.Cs_[best_C])
-        self._use(make_kernel(float(self.gammas_[best_gamma]), scale))
+        self._use(columns.kernel(float(self.gammas_[best_gamma])))
         trials = results[best_gamma][1][best_C]
         if few is not folds:
             folds = folds[:1]

@@ -37,8 +37,11 @@ RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
+LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
+RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 RELEVANCE_CS = [1.0, 4.0, 16.0]
 MANY_ROWS = 2000
+LOCAL_ROWS = 1000  # of which a kernel may be more local than of few
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
@@ -87,10 +90,14 @@ def default_candidates(
     kernelboost = Candidate(
         "kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=pairs
     )
+    ranks = [Candidate("tree-ranks", TreeSVC(ranks=True, random_state=random_state), RANKS_GRID)]
     first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
     return [
         *first,
-        Candidate("tree-svm", TreeSVC(random_state=random_state), TREE_GRID),
+        Candidate(
+            "tree-svm", TreeSVC(random_state=random_state), LOCAL_GRID if n_rows > LOCAL_ROWS else TREE_GRID
+        ),
+        *ranks,
         Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": PERCEPTRON_CS}),
         Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": PENALTIES}),
         Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, gen_batches
 
 from mercer._typing import Array, Flags, Index
-from mercer.kernels import Kernel, Rescaled, Tree
+from mercer.kernels import Kernel, Ranked, Rescaled, Tree
 from mercer.kernels.tree import median_gamma
 from mercer.learners.one_hot import category_scale
 from mercer.limits import check_gram_fits
@@ -40,6 +40,7 @@ class TreeSVM(SVMClassifier):
         check_option(self.method, "method", ("auto", "exact", "nystroem"))
         check_count(self.n_landmarks, "n_landmarks")
         check_option(self.categories, "categories", ("auto", None))
+        check_option(self.ranks, "ranks", (True, False))
         check_positive(self.tol, "tol")
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
@@ -48,8 +49,8 @@ class TreeSVM(SVMClassifier):
         self._scheme = self.multi_class
         return samples
 
-    def _category_scale(self, X: Array) -> Array | None:
-        return category_scale(X) if self.categories == "auto" else None
+    def _columns(self, X: Array) -> "Columns":
+        return find_columns(X, ranks=self.ranks, categories=self.categories == "auto")
 
     def _fit_kernel(self, samples: Samples, kernel: Kernel, C: float, rng: Any) -> None:
         """Solve all problems for one kernel and one C, and keep the result."""
@@ -58,7 +59,7 @@ class TreeSVM(SVMClassifier):
         exact = self.method == "exact" or (self.method == "auto" and n <= EXACT_ROWS)
         self.method_ = "exact" if exact else "nystroem"
         self.kernel_ = kernel
-        self.gamma_ = float((kernel.base if isinstance(kernel, Rescaled) else kernel).gamma)
+        self.gamma_ = float(tree_of(kernel).gamma)
         if exact:
             check_gram_fits(n, "Use method='nystroem', or fewer rows.")
             found = self._solve_exactly(kernel(samples.X), samples, C * samples.weight)
@@ -145,7 +146,8 @@ class TreeSVC(TreeSVM):
     gamma : float or None, default=None
         γ; None is `relative_gamma` over the median distance of two samples.
     relative_gamma : float, default=1.0
-        γ as a multiple of the median rule's, where `gamma` is None. Try 1/4 to 2.
+        γ as a multiple of the median rule's, where `gamma` is None. Try 1/4 to 2; with thousands of samples
+        and few features, up to 8.
     method : {"auto", "exact", "nystroem"}, default="auto"
         "exact" needs 16 n² bytes (n = 20 000: 6.4 GB) and says so before it starts if the machine has less.
         "auto" is exact up to 20 000 samples.
@@ -155,6 +157,10 @@ class TreeSVC(TreeSVM):
         "auto" finds neighbouring columns that one-hot encode a category, whatever they were scaled by, and
         scales them so that another category is one step of two standard deviations of the other columns: one
         split, not two of lengths that rare categories make long. None leaves columns as they are.
+    ranks : bool, default=False
+        Whether numbers count by their ranks among the training samples (`mercer.kernels.Ranked`), in units of
+        the ranks' standard deviation. Cuts are then as dense as the samples are, as those of a forest's trees:
+        better where a feature has details at several scales, and samples are many enough to see them.
     tol : float, default=1e-3
         LIBSVM's tolerance for the optimality conditions; for "nystroem" the relative gradient.
     max_iter : int or None, default=None
@@ -170,8 +176,8 @@ class TreeSVC(TreeSVM):
     ----------
     classes_ : array of shape (n_classes,)
         The classes.
-    kernel_ : Tree or Rescaled
-        The kernel, with its γ and the scales of categories.
+    kernel_ : Tree, Rescaled or Ranked
+        The kernel, with its γ, the scales of categories and the ranks.
     gamma_ : float
         γ.
     method_ : str
@@ -216,6 +222,7 @@ class TreeSVC(TreeSVM):
         method: str = "auto",
         n_landmarks: int = 1000,
         categories: str | None = "auto",
+        ranks: bool = False,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -228,6 +235,7 @@ class TreeSVC(TreeSVM):
         self.method = method
         self.n_landmarks = n_landmarks
         self.categories = categories
+        self.ranks = ranks
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -252,11 +260,10 @@ class TreeSVC(TreeSVM):
             check_positive(self.gamma, "gamma")
         samples = self._check_training(X, y, sample_weight)
         counted = samples.X[samples.weight > 0]
-        scale = self._category_scale(counted)
-        gamma = self.gamma
+        columns, gamma = self._columns(counted), self.gamma
         if gamma is None:
-            gamma = self.relative_gamma * median_gamma(rescale(counted, scale))
-        kernel = make_kernel(float(gamma), scale)
+            gamma = self.relative_gamma * median_gamma(columns.seen(counted))
+        kernel = columns.kernel(float(gamma))
         self._fit_kernel(samples, kernel, float(self.C), check_random_state(self.random_state))
         return self
 
@@ -272,7 +279,7 @@ class TreeSVCCV(TreeSVM):
         The values of γ, as multiples of one over the median distance of two samples.
     cv, scoring
         As in `StumpSVCCV`.
-    method, n_landmarks, categories, tol, max_iter, class_weight, multi_class
+    method, n_landmarks, categories, ranks, tol, max_iter, class_weight, multi_class
         As in `TreeSVC`.
     random_state : int, RandomState or None, default=None
         Random seed, of the landmarks and of the samples that C and γ are chosen on.
@@ -314,6 +321,7 @@ class TreeSVCCV(TreeSVM):
         method: str = "auto",
         n_landmarks: int = 1000,
         categories: str | None = "auto",
+        ranks: bool = False,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -328,6 +336,7 @@ class TreeSVCCV(TreeSVM):
         self.method = method
         self.n_landmarks = n_landmarks
         self.categories = categories
+        self.ranks = ranks
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -368,9 +377,9 @@ class TreeSVCCV(TreeSVM):
         return self
 
     def _make_kernels(self, X: Array) -> list[Kernel]:
-        scale = self._category_scale(X)
-        self.gammas_ = make_multiples(self.gammas) * median_gamma(rescale(X, scale))
-        return [make_kernel(float(gamma), scale) for gamma in self.gammas_]
+        columns = self._columns(X)
+        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(X))
+        return [columns.kernel(float(gamma)) for gamma in self.gammas_]
 
     def _score_kernel(
         self, kernel: Kernel, samples: Samples, some: Flags, folds: Sequence[tuple[Index, Index]]
@@ -406,14 +415,41 @@ class TreeSVCCV(TreeSVM):
         return float(scorer(candidate, test.X, self.classes_[test.label], **options))
 
 
-def make_kernel(gamma: float, scale: Array | None) -> Kernel:
-    """Return the tree kernel, on scaled columns if there is a scale."""
-    return Tree(gamma) if scale is None else Rescaled(Tree(gamma), np.zeros(len(scale)), scale)
+class Columns(NamedTuple):
+    """How rows come to the tree kernel: as ranks, or as they are; divided by a scale, or not."""
+
+    ranked: Ranked | None
+    scale: Array | None
+
+    def seen(self, X: Array) -> Array:
+        """Return rows as the tree kernel sees them."""
+        rows = X if self.ranked is None else self.ranked.ranks(X)
+        return rows if self.scale is None else rows / self.scale
+
+    def kernel(self, gamma: float) -> Kernel:
+        """Return the kernel of a γ."""
+        tree = Tree(gamma)
+        scaled = tree if self.scale is None else Rescaled(tree, np.zeros(len(self.scale)), self.scale)
+        return scaled if self.ranked is None else self.ranked.with_base(scaled)
 
 
-def rescale(X: Array, scale: Array | None) -> Array:
-    """Return the rows with scaled columns."""
-    return X if scale is None else X / scale
+def find_columns(X: Array, *, ranks: bool, categories: bool) -> Columns:
+    """Return ranks in units of their standard deviation, if they are wanted, and the scale of categories."""
+    if not ranks:
+        return Columns(None, category_scale(X) if categories else None)
+    ranked = Ranked.spanning(X, Tree())
+    rows = ranked.ranks(X)
+    deviation = rows.std(axis=0)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    scale = category_scale(rows / deviation) if categories else None
+    return Columns(ranked, deviation if scale is None else deviation * scale)
+
+
+def tree_of(kernel: Any) -> Tree:
+    """Return the tree kernel that others are wrapped around."""
+    while not isinstance(kernel, Tree):
+        kernel = kernel.base
+    return kernel
 
 
 def make_multiples(gammas: ArrayLike) -> Array:
