@@ -12,6 +12,7 @@ from mercer.kernels import (
     Mixture,
     Perceptron,
     Projected,
+    Ranked,
     Rescaled,
     Series,
     Stump,
@@ -50,6 +51,7 @@ KERNELS = [
     ),
     Combination([RBF(np.array([1.0, 2.0, 3.0])), RBF(np.array([2.0, 4.0, 6.0]))], np.array([1.0, 0.5])),
     Rescaled(ConstantKernel(2.0) * RBF(np.array([1.0, 2.0, 0.5])) + DotProduct() ** 2, X.mean(0), X.std(0)),
+    Ranked.spanning(X, Tree(2.0)),
     Rescaled(Perceptron(), X.mean(0), X.std(0), X.min(0) / 2, X.max(0) / 2),
 ]
 EACH = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)

@@ -199,6 +199,22 @@ def test_where_time_is_short_all_are_compared_on_fewer_rows_rather_than_some_on_
     assert everything.rows_used_ == 4000
 
 
+def test_if_it_took_less_time_than_foretold_those_that_are_not_far_behind_are_compared_with_more(journal):
+    X, y = two_blobs(4000)
+    # a fold of all takes 3.2 s, and is foretold to take 40 by what 400 samples take
+    models = {
+        name: Candidate(name, Sign(name, seconds=1e-3, power=1.0, wrong=wrong), {}, growth=2.0)
+        for name, wrong in (("good", 0.002), ("better", 0.001), ("bad", 0.4))
+    }
+    search = KernelSearchCV(models, budget=160.0, random_state=0).fit(X, y)
+    sizes = {name: [len(X) for who, X, _ in journal.fits if who == name] for name in models}
+    assert 800 <= next(size for size in sizes["better"] if size > 400) < 2600
+    assert search.result_.n_trained == 3200
+    assert sizes["good"].count(3200) == 5
+    assert max(sizes["bad"]) < 2600
+    assert journal.now <= 160.0
+
+
 def test_an_interrupt_after_some_results_ranks_and_fits_what_there_is():
     journal = start_journal()
     broken = Sign("broken", error=KeyboardInterrupt(), breaks_at=2)

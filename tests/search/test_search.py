@@ -301,7 +301,7 @@ def test_some_of_the_defaults_are_taken_by_their_names_in_that_order():
     assert sorted(search.result_.names()) == ["always 0", "linear", "stump"]
     assert search.best_name_ == "stump"
     for wrong in (["stump", "forest"], []):
-        with pytest.raises(ValueError, match="there are tree-svm, perceptron, superkernel"):
+        with pytest.raises(ValueError, match="there are tree-svm, tree-ranks, perceptron, superkernel"):
             KernelSearchCV(wrong).fit(*MOONS)
 
 

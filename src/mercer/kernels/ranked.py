@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.arrays import matching, namespace, to_numpy
 from mercer.kernels.base import Kernel, as_rows, check_columns
+from mercer.kernels.tensors import diag_of, gram_of
 
 MOST_QUANTILES = 200  # of a column: between two of them, ranks rise evenly
 
@@ -48,33 +50,40 @@ class Ranked(Kernel):
     @classmethod
     def spanning(cls, X: Any, base: sk_kernels.Kernel) -> Self:
         """Return the kernel on ranks among the rows of X."""
-        rows = as_rows(X)
+        rows = to_numpy(as_rows(X))
         steps = np.linspace(0.0, 1.0, max(2, min(len(rows), MOST_QUANTILES)))
         return cls(base, np.quantile(rows, steps, axis=0))
 
     def gram(self, X: Array, Y: Array) -> Array:
         """Return κ of the ranks."""
-        K: Array = np.asarray(self.base(self.ranks(X), self.ranks(Y)))
-        return K
+        return gram_of(self.base, self.ranks(X), self.ranks(Y))
 
     def diag(self, X: Array) -> Array:
         """Return κ of the ranks of each row with themselves."""
-        values: Array = np.asarray(self.base.diag(self.ranks(X)))
-        return values
+        return diag_of(self.base, self.ranks(X))
 
     def ranks(self, X: Array) -> Array:
         """Return rows as the base kernel sees them."""
-        quantiles = np.asarray(self.quantiles)
-        check_columns(X, quantiles.shape[1])
-        steps = np.linspace(0.0, 1.0, len(quantiles))
-        ranks = np.empty(X.shape)
-        for d, known in enumerate(quantiles.T):
-            # of equal quantiles `np.interp` takes the last, and the first if all is turned around
-            most = np.interp(X[:, d], known, steps)
-            least = 1.0 - np.interp(-X[:, d], -known[::-1], steps)
-            ranks[:, d] = (most + least) / 2
+        columns = matching(X, self.quantiles).T
+        check_columns(X, len(columns))
+        ranks: Array = namespace(X).stack(
+            [_rank(X[:, d] + 0.0, columns[d] + 0.0) for d in range(len(columns))], axis=1
+        )
         return ranks
 
     def with_base(self, base: sk_kernels.Kernel) -> "Ranked":
         """Return another kernel of the same ranks."""
         return Ranked(base, self.quantiles)
+
+
+def _rank(x: Array, quantiles: Array) -> Array:
+    """Return the ranks of numbers, given ascending quantiles at equal steps from 0 to 1."""
+    xp, last = namespace(x), len(quantiles) - 1
+    below = xp.clip(xp.searchsorted(quantiles, x, side="right") - 1, 0, last)  # the last that is not greater
+    above = xp.clip(xp.searchsorted(quantiles, x, side="left"), 0, last)  # the first that is not less
+    gap = quantiles[above] - quantiles[below]
+    share = (x - quantiles[below]) / xp.where(gap > 0, gap, xp.ones_like(gap))
+    # a number that some quantiles are equal to, or all are beyond, is in their middle
+    place = xp.where(gap > 0, below + share, (below + above) / 2)
+    rank: Array = xp.astype(place / last, x.dtype, copy=False)
+    return rank

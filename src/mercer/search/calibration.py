@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from mercer._typing import Array, Index
 
@@ -80,48 +80,52 @@ def fit_calibration(decisions: Array, truth: Index, weight: Array | None = None)
     unit = float(np.sqrt(w @ np.sum(D**2, axis=1) / w.sum())) or 1.0  # decisions have units of their own
     targets = _targets(truth, D.shape[1], w)
     n_offsets = D.shape[1] - 1
-    plain, loss = _maximize(D / unit, targets, w, 0)
-    shifted, less = _maximize(D / unit, targets, w, n_offsets)
+    plain, loss = _maximize(D / unit, targets, w, np.zeros(1))
+    shifted, less = _maximize(D / unit, targets, w, np.append(plain, np.zeros(n_offsets)))
     found = shifted if 2.0 * (loss - less) > n_offsets * np.log(w.sum()) else plain
     offsets = np.zeros(D.shape[1])
     offsets[D.shape[1] - len(found[1:]) :] = found[1:]
     return Calibration(float(max(found[0], 0.0) / unit), offsets - offsets.mean())
 
 
-def _maximize(D: Array, targets: Array, w: Array, n_offsets: int) -> tuple[Array, float]:
+def _maximize(D: Array, targets: Array, w: Array, start: Array) -> tuple[Array, float]:
     """Return slope and offsets of the greatest likelihood, by Newton's method, and the loss: −log of that.
 
-    The first class has no offset, since a constant changes nothing.
+    There are as many as in `start`. The first class has no offset, since a constant changes nothing.
     """
+    n_offsets = len(start) - 1
     shifted = slice(D.shape[1] - n_offsets, None)  # the classes that have an offset
+    weighted_targets = w[:, None] * targets
 
-    def logits(parameters: Array) -> Array:
+    def evaluate(parameters: Array) -> tuple[float, Array]:
+        """Return the loss, and the probabilities."""
         Z = parameters[0] * D
         Z[:, shifted] += parameters[1:]
-        return Z
+        Z -= Z.max(axis=1, keepdims=True)
+        P = np.exp(Z)
+        total = P.sum(axis=1, keepdims=True)
+        Z -= np.log(total)
+        P /= total
+        return -float(np.vdot(weighted_targets, Z)), P
 
-    def loss(parameters: Array) -> float:
-        return float(-np.einsum("i,ic,ic->", w, targets, log_softmax(logits(parameters), axis=1)))
-
-    parameters = np.zeros(1 + n_offsets)
-    value = loss(parameters)
+    parameters = start
+    value, P = evaluate(parameters)
     for _ in range(MOST_STEPS):
-        P = softmax(logits(parameters), axis=1)
-        apart, weighted = w[:, None] * (P - targets), w[:, None] * P
+        weighted = w[:, None] * P
+        apart = weighted - weighted_targets
         centred = D - np.sum(P * D, axis=1, keepdims=True)
-        gradient = np.append(np.sum(apart * D), apart[:, shifted].sum(axis=0))
+        gradient = np.append(np.vdot(apart, D), apart[:, shifted].sum(axis=0))
         H = np.empty((len(parameters), len(parameters)))
-        H[0, 0] = np.sum(weighted * centred**2)
+        H[0, 0] = np.vdot(weighted, centred**2)
         H[0, 1:] = H[1:, 0] = np.sum(weighted * centred, axis=0)[shifted]
         H[1:, 1:] = np.diag(weighted[:, shifted].sum(axis=0)) - P[:, shifted].T @ weighted[:, shifted]
-        step = np.linalg.lstsq(H, gradient, rcond=1e-12)[0]
-        scale = 1.0
-        while (less := loss(parameters - scale * step)) > value and scale > 1e-6:
+        step, scale = np.linalg.lstsq(H, gradient, rcond=1e-12)[0], 1.0
+        while (tried := evaluate(parameters - scale * step))[0] > value and scale > 1e-6:
             scale /= 2.0
-        if not less <= value:
+        if not tried[0] <= value:
             break
-        parameters, gain, value = parameters - scale * step, value - less, less
-        if gain <= 1e-14 * abs(value):
+        parameters, gain, (value, P) = parameters - scale * step, value - tried[0], tried
+        if gain <= 1e-12 * abs(value):  # the next one would be the square of that
             break
     return parameters, value
 

@@ -116,17 +116,20 @@ class Schedule:
         return float(race.fit_seconds[entry] / race.n_folds[entry] * then / max(now, 1e-9))
 
     def _run(self, task: Task, folds: Folds, whole: Sequence[Any] | None) -> str | None:
-        race = self.race
+        race, least = self.race, math.ceil(len(folds) / 2)  # on fewer folds nobody can win
         if self.clock.budget is not None:
             self.saved = 0.0 if whole is None else SAVED * self.clock.budget
+            X, parts = task.X, [train for train, _ in folds]
             task, folds = self._fit_into_budget(task, folds)
+            if whole is None and race.share < 1.0 and task.X is X:  # samples keep their numbers
+                whole, least = parts, len(folds)  # there are few samples to be scored on, and time was left
         race.begin(folds, task.size(folds[0][0]))
         self.sent = scatter(task)
         stopped = self._compare(task, folds)
         if whole is None or stopped == "callback":
             return stopped
         self.saved = 0.0
-        return self._use_more(task, folds, whole) or stopped
+        return self._use_more(task, folds, whole, least) or stopped
 
     def _compare(self, task: Task, folds: Folds) -> str | None:
         """Score all candidates, the first ones side by side; return what stopped it, if anything."""
@@ -302,17 +305,20 @@ class Schedule:
                 if self.is_over:
                     break
 
-    def _use_more(self, task: Task, folds: Folds, whole: Sequence[Any]) -> str | None:
-        """Score those again that can learn from all samples, with as many of them as there is time for.
+    def _use_more(self, task: Task, folds: Folds, whole: Sequence[Any], least: int) -> str | None:
+        """Score those again that can learn from more samples, with as many of them as there is time for.
 
-        A candidate is judged as what it would be: who takes a thousand samples, by a thousand.
+        A candidate is judged as what it would be: who takes a thousand samples, by a thousand. Without a
+        budget only those take part whose time grows little; with one, all that are not far behind.
         """
         race = self.race
         able = [i for i in race.running() if race.candidates[i].growth <= SCALES]
+        if self.clock.budget is not None:
+            able += [i for i in race.running() if i not in able and len(race.of(i, alive=True))]
         best = {i: entry for i in able if (entry := race.best_of(i)) is not None and not race.broken[entry]}
         order = sorted(best, key=lambda i: self.seconds_of(best[i], task.size(whole[0])))
         for k, i in enumerate(order):
-            found = self._plan_for_more(best[i], task, len(folds), whole, len(order) - k)
+            found = self._plan_for_more(best[i], task, (least, len(folds)), whole, len(order) - k)
             if found is None:
                 continue
             entries, n_rows, n_folds = found
@@ -333,25 +339,25 @@ class Schedule:
         return None
 
     def _plan_for_more(
-        self, entry: int, task: Task, n_folds: int, whole: Sequence[Any], n_waiting: int
+        self, entry: int, task: Task, folds: tuple[int, int], whole: Sequence[Any], n_waiting: int
     ) -> tuple[Index, int, int] | None:
         """Return settings, samples and folds that there is time for, if these are more samples than before.
 
-        Half of the folds at least: with fewer nobody can win.
+        The folds are how many it must be at least, and how many there are.
         """
-        race = self.race
+        race, (least, n_folds) = self.race, folds
         growth = race.candidates[race.entries[entry].candidate].growth
         n_all, n_before = len(whole[0]), int(race.n_trained[entry])
         last = self.seconds_of(entry, self.n_all)
         time_left = (self.clock.left() - RESERVE * (self.clock.budget or 0.0) - last) / n_waiting
-        once, half = self.seconds_of(entry, task.size(whole[0])), math.ceil(n_folds / 2)
+        once = self.seconds_of(entry, task.size(whole[0]))
         near = race.neighbours(entry)
-        if n_waiting == 1 and len(near) * n_folds * once <= time_left:  # others first have their turn
+        if len(near) * n_folds * once <= time_left:
             return near, n_all, n_folds
-        if half * once <= time_left:
+        if least * once <= time_left:
             return np.array([entry]), n_all, min(n_folds, int(time_left / once))
-        n_rows = int(n_all * (max(time_left, 0.0) / (half * once)) ** (1.0 / max(growth, 0.1)))
-        return (np.array([entry]), n_rows, half) if n_rows >= MORE * n_before else None
+        n_rows = int(n_all * (max(time_left, 0.0) / (least * once)) ** (1.0 / max(growth, 0.1)))
+        return (np.array([entry]), n_rows, least) if n_rows >= MORE * n_before else None
 
 
 def scatter(task: Task) -> Any:

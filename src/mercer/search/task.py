@@ -151,7 +151,7 @@ class Task(ABC):
         if given is not None and not are_names(given):
             return self.check_candidates(given)
         proposed = self.propose(seed)
-        return proposed if given is None else pick(given, proposed)
+        return [one for one in proposed if not one.on_request] if given is None else pick(given, proposed)
 
 
 def try_settings(

@@ -159,7 +159,7 @@ class TreeSVC(TreeSVM):
         split, not two of lengths that rare categories make long. None leaves columns as they are.
     ranks : bool, default=False
         Whether numbers count by their ranks among the training samples (`mercer.kernels.Ranked`), in units of
-        the ranks' standard deviation. Cuts are then as dense as the samples are, as those of a forest's trees:
+        the ranks' standard deviation. Cuts are then as dense as the samples are, as those of a forest are:
         better where a feature has details at several scales, and samples are many enough to see them.
     tol : float, default=1e-3
         LIBSVM's tolerance for the optimality conditions; for "nystroem" the relative gradient.
