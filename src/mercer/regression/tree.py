@@ -20,7 +20,7 @@ from mercer.svm.additive import MAX_STEPS
 from mercer.svm.dual import TwoClassSVM
 from mercer.svm.kernel_svc import PairwiseSVMs
 from mercer.svm.selection import make_grid
-from mercer.svm.tree import Columns, find_columns, make_multiples, tree_of
+from mercer.svm.tree import Columns, find_columns, gamma_of, make_multiples
 
 EXACT_ROWS = 5000  # "auto" is exact up to this number of rows: a Cholesky factor takes seconds
 SELECTION_ROWS = 3000  # of which C and γ are chosen: on more, they hardly change
@@ -57,7 +57,7 @@ class TreeMachine(PathRegressor):
 
     def _use(self, kernel: Kernel) -> None:
         self.kernel_ = kernel
-        self.gamma_ = float(tree_of(kernel).gamma)
+        self.gamma_ = gamma_of(kernel)
 
     def _prepare(self, X: Array) -> GramSamples | LandmarkSamples:
         n = len(X)

@@ -59,7 +59,7 @@ class TreeSVM(SVMClassifier):
         exact = self.method == "exact" or (self.method == "auto" and n <= EXACT_ROWS)
         self.method_ = "exact" if exact else "nystroem"
         self.kernel_ = kernel
-        self.gamma_ = float(tree_of(kernel).gamma)
+        self.gamma_ = gamma_of(kernel)
         if exact:
             check_gram_fits(n, "Use method='nystroem', or fewer rows.")
             found = self._solve_exactly(kernel(samples.X), samples, C * samples.weight)
@@ -445,11 +445,12 @@ def find_columns(X: Array, *, ranks: bool, categories: bool) -> Columns:
     return Columns(ranked, deviation if scale is None else deviation * scale)
 
 
-def tree_of(kernel: Any) -> Tree:
-    """Return the tree kernel that others are wrapped around."""
+def gamma_of(kernel: Any) -> float:
+    """Return the γ of the tree kernel that others are wrapped around."""
     while not isinstance(kernel, Tree):
         kernel = kernel.base
-    return kernel
+    gamma: float = kernel.gamma  # type: ignore[assignment]  # a fitted one has its γ
+    return float(gamma)
 
 
 def make_multiples(gammas: ArrayLike) -> Array:
