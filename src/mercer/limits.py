@@ -8,15 +8,19 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 
-def check_memory(n_bytes: float, what: str, advice: str) -> None:
-    """Raise MemoryError if `what` needs more bytes than this machine has; `advice` says what to do."""
-    if not hasattr(os, "sysconf"):
-        return
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def check_memory(
+    n_bytes: float, what: str, advice: str, there: float | None = None, where: str = "this machine"
+) -> None:
+    """Raise MemoryError if `what` needs more bytes than this machine, or a device, has.
+
+    `advice` says what to do.
+    """
+    if there is None:
+        if not hasattr(os, "sysconf"):
+            return
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if n_bytes > there:
-        raise MemoryError(
-            f"{what} needs {n_bytes / 1e9:.1f} GB, this machine has {there / 1e9:.1f} GB. {advice}"
-        )
+        raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB, {where} has {there / 1e9:.1f} GB. {advice}")
 
 
 def check_gram_fits(n_rows: int, advice: str) -> None:

@@ -1,6 +1,7 @@
 """What every kernel of mercer is: a scikit-learn kernel, called on whole matrices."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self, final
 
 import numpy as np
@@ -61,11 +62,7 @@ class Kernel(sk_kernels.Kernel):
         It is computed in blocks of rows of X, of 32 MB, or on a device 0.5 GB, in double precision.
         """
         X, Y = _both(X, Y)
-        xp = namespace(X)
-        v = xp.astype(like(X, v), xp.float64, copy=False)
-        blocks = gen_batches(len(X), max(1, at_once(X, BLOCK) // max(1, len(Y))))
-        values: Array = xp.concat([xp.astype(self.gram(X[b], Y), xp.float64, copy=False) @ v for b in blocks])
-        return values
+        return multiply_gram(self.gram, X, Y, like(X, v))
 
     @final
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
@@ -141,6 +138,15 @@ def as_rows(X: Any, name: str = "X") -> Array:
     kind: Any = float_kinds("A kernel", X) if is_tensor(X) else np.float64
     rows: Array = check_array(X, dtype=kind, input_name=name)
     return rows
+
+
+def multiply_gram(gram: Callable[[Array, Array], Array], X: Array, Y: Array, v: Array) -> Array:
+    """Return gram(X, Y) v in double precision, computed in blocks of rows of X."""
+    xp = namespace(X)
+    v = xp.astype(v, xp.float64, copy=False)
+    blocks = gen_batches(len(X), max(1, at_once(X, BLOCK) // max(1, len(Y))))
+    values: Array = xp.concat([xp.astype(gram(X[b], Y), xp.float64, copy=False) @ v for b in blocks])
+    return values
 
 
 def squared_lengths(F: Array) -> Array:

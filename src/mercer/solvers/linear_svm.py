@@ -1,12 +1,15 @@
 """A linear SVM with a free intercept, by a primal-dual interior-point method [LL05, (P1)]."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, namespace
 
 
 class InteriorSettings(NamedTuple):
@@ -48,20 +51,22 @@ def solve_linear_svm(X: Array, y: Array, C: Array, *, tol: float = 1e-9, max_ite
     Mehrotra's predictor and corrector. An iteration costs O(n p²), and there are 10 to 30 of them whatever C
     is. ``gap`` is the caller's to judge.
     """
+    xp = np if is_of_numpy(X) else namespace(X)
     center = X.mean(axis=0)  # moves b alone, and conditions the equations; so does the size
-    size = np.sqrt(np.mean(np.sum((X - center) ** 2, axis=1))) or 1.0
-    Z = (X - center) / size
-    A = y[:, None] * np.column_stack([Z, np.ones(len(Z))])
-    point = Point(np.zeros(A.shape[1]), *np.tile(C * size**2 / 2, (2, 1)), *np.ones((2, len(Z))))
+    size = float(xp.mean(xp.sum((X - center) ** 2, axis=1))) ** 0.5 or 1.0
+    Z, one = (X - center) / size, xp.ones_like(y)
+    A = y[:, None] * xp.concat([Z, one[:, None]], axis=1)
+    half = C * size**2 / 2
+    point = Point(xp.zeros_like(A[0]), half, half, one, one)
     best, gap, n_iter, in_vain = point, np.inf, 0, 0
     while gap > tol and n_iter < max_iter and in_vain < SETTINGS.patience:
-        point = _newton_step(A, point)
+        point = _newton_step(xp, A, point)
         new_gap = _relative_gap(A, point)
         n_iter, in_vain = n_iter + 1, in_vain + 1
         if new_gap < gap:
             best, gap, in_vain = point, new_gap, 0
     w = best.v[:-1]
-    b = _middle_intercept(Z @ w, y, C)
+    b = _middle_intercept(xp, Z @ w, y, C)
     return LinearSVM(w / size, float(b - center @ w / size), n_iter, gap, best.lam / size**2)
 
 
@@ -75,11 +80,12 @@ class Point(NamedTuple):
     xi: Array
 
 
-def _newton_step(A: Array, point: Point) -> Point:
+def _newton_step(xp: Any, A: Array, point: Point) -> Point:
     v, lam, eta, t, xi = point
-    ridge = np.append(np.ones(len(v) - 1), 0.0)
+    ridge = xp.ones_like(v)
+    ridge[-1] = 0.0
     d = t / lam + xi / eta
-    factor = _factor(A / np.sqrt(d)[:, None], ridge)
+    solve = _factor(xp, A / xp.sqrt(d)[:, None], ridge)
     slack = A @ v - 1 + xi - t
 
     def direction(lam_t: Array, eta_xi: Array) -> Point:
@@ -88,10 +94,10 @@ def _newton_step(A: Array, point: Point) -> Point:
         It solves ridge dv − Aᵀ dλ = g and A dv + d dλ = r.
         """
         g, r = A.T @ lam - ridge * v, lam_t / lam - eta_xi / eta - slack
-        dv, dlam = np.zeros_like(v), np.zeros_like(lam)
+        dv, dlam = xp.zeros_like(v), xp.zeros_like(lam)
         for _ in range(SETTINGS.refinements):
             rest = r - A @ dv - d * dlam
-            more, _ = dpotrs(factor, g - ridge * dv + A.T @ (dlam + rest / d))
+            more = solve(g - ridge * dv + A.T @ (dlam + rest / d))
             dv, dlam = dv + more, dlam + (rest - A @ more) / d
         return Point(dv, dlam, -dlam, (lam_t - t * dlam) / lam, (eta_xi + xi * dlam) / eta)
 
@@ -99,54 +105,60 @@ def _newton_step(A: Array, point: Point) -> Point:
         return Point(*(u + length * du for u, du in zip(point, by, strict=True)))
 
     ahead = direction(-lam * t, -eta * xi)
-    reach = _longest(point, ahead)
+    reach = _longest(xp, point, ahead)
     mu = _complementarity(point)
     target = mu * (_complementarity(moved(ahead, reach)) / mu) ** 3
     # Mehrotra corrects for all of the step ahead: too much where little of it can be taken, up to cycling
     bend = reach**2
     lam_t, eta_xi = lam * t + bend * ahead.lam * ahead.t, eta * xi + bend * ahead.eta * ahead.xi
     step = direction(target - lam_t, target - eta_xi)
-    return moved(step, SETTINGS.to_boundary * _longest(point, step))
+    return moved(step, SETTINGS.to_boundary * _longest(xp, point, step))
 
 
-def _factor(B: Array, ridge: Array) -> Array:
-    """Return the upper Cholesky factor of BᵀB + ridge, by QR (slower, but half the digits do) if it must be.
+def _factor(xp: Any, B: Array, ridge: Array) -> Callable[[Array], Array]:
+    """Return the solver of BᵀB + ridge, by Cholesky, or QR (slower, but half the digits do) if it must be.
 
     By LAPACK itself: what SciPy does around it takes longer than a system of a few equations.
     """
-    factor, failure = dpotrf(B.T @ B + np.diag(ridge))
+    if xp is np:
+        factor, failure = dpotrf(B.T @ B + np.diag(ridge))
+        if failure:
+            factor = qr(np.vstack([B, np.diag(ridge)]), mode="r")[0][: len(ridge)]
+        upper = factor.astype(np.float64, copy=False)
+        return lambda right: dpotrs(upper, right)[0]
+    torch = import_module("torch")
+    L, failure = torch.linalg.cholesky_ex(B.T @ B + torch.diag(ridge))
     if failure:
-        factor = qr(np.vstack([B, np.diag(ridge)]), mode="r")[0][: len(ridge)]
-    upper: Array = factor.astype(np.float64, copy=False)
-    return upper
+        L = torch.linalg.qr(torch.cat([B, torch.diag(ridge)]), mode="r")[1].mT
+    return lambda right: torch.cholesky_solve(right[:, None], L)[:, 0]
 
 
 def _complementarity(point: Point) -> float:
     return float(point.lam @ point.t + point.eta @ point.xi) / (2 * len(point.lam))
 
 
-def _longest(point: Point, step: Point) -> float:
+def _longest(xp: Any, point: Point, step: Point) -> float:
     """Return the longest part of the step, at most all of it, that keeps everything non-negative."""
-    ratios = (np.max(-du / u) for u, du in zip(point[1:], step[1:], strict=True))
+    ratios = (float(xp.max(-du / u)) for u, du in zip(point[1:], step[1:], strict=True))
     return 1.0 / max(1.0, *ratios)
 
 
 def _relative_gap(A: Array, point: Point) -> float:
     C = point.lam + point.eta
-    primal = point.v[:-1] @ point.v[:-1] / 2 + C @ np.maximum(0, 1 - A @ point.v)
+    primal = point.v[:-1] @ point.v[:-1] / 2 + C @ (1 - A @ point.v).clip(0.0, None)
     w_and_imbalance = A.T @ point.lam
     dual = point.lam.sum() - w_and_imbalance[:-1] @ w_and_imbalance[:-1] / 2
     return float((primal - dual + abs(w_and_imbalance[-1] * point.v[-1])) / primal)
 
 
-def _middle_intercept(f: Array, y: Array, C: Array) -> float:
+def _middle_intercept(xp: Any, f: Array, y: Array, C: Array) -> float:
     """Return the middle of the intercepts b that minimise Σ C max(0, 1 − y (f + b)), as LIBSVM does.
 
     The slope of this convex function rises by C_i where b passes y_i − f_i, from −Σ C over y_i = 1.
     """
     kinks = y - f
-    order = np.argsort(kinks)
-    slope = np.cumsum(C[order]) - C[y > 0].sum()
+    order = xp.argsort(kinks)
+    slope = C[order].cumsum(0) - C[y > 0].sum()
     flat = SETTINGS.flat * C.sum()
-    first, last = np.searchsorted(slope, [-flat, flat])
+    first, last = int((slope < -flat).sum()), int((slope < flat).sum())
     return float(kinks[order[first]] + kinks[order[min(last, len(f) - 1)]]) / 2

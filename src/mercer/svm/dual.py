@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._array_api import check_same_namespace
 from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._typing import Array, Index
@@ -23,7 +22,7 @@ from mercer.parameters import check_count, check_option, check_positive
 from mercer.svm.base import Samples, SVMClassifier, check_samples
 from mercer.svm.chunks import is_lazy
 from mercer.svm.multiclass import TwoClassProblem, split_problems
-from mercer.svm.tensors import check_tensors, follow, to_memory
+from mercer.svm.tensors import check_place, check_tensors, follow, to_memory
 
 Progress = Callable[[int], Any]
 
@@ -65,6 +64,15 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         """Solve all problems at once for each C, if that is the better way; return none if it is not."""
         return None
 
+    def _fold_paths(
+        self, samples: Samples, folds: Sequence[tuple[Index, Index]], Cs: Sequence[float]
+    ) -> list[Iterator[Sequence[TwoClassSVM]]] | None:
+        """Solve the problems of all folds at once for each C, if that is better; return none if not."""
+        return None
+
+    def _split(self, label: Index) -> list[TwoClassProblem]:
+        return split_problems(label, len(self.classes_), self._scheme)
+
     @abstractmethod
     def _plan(self, n_rows: int) -> None:
         """Check the parameters, and decide what all problems and folds have in common."""
@@ -97,13 +105,7 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         return self._functions[0][0]
 
     def _check_place(self, X: Any, method: str) -> None:
-        check_same_namespace(X, self, attribute="_fitted_array", method=method)
-        if not is_of_numpy(self._fitted_array) and not is_tensor(X):
-            raise ValueError(
-                f"This {type(self).__name__} was fitted to tensors: call {method} within "
-                "sklearn.config_context(array_api_dispatch=True), or move the model to NumPy by "
-                "sklearn.utils._array_api.move_estimator_to(model, numpy, 'cpu')."
-            )
+        check_place(self, X, method)
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Samples:
         self._check_parameters()
@@ -125,7 +127,7 @@ class DualSVC(CallbackSupportMixin, SVMClassifier):
         """Solve every two-class problem for one C and keep the result."""
         (rows,) = namespace(samples.weight).nonzero(samples.weight > 0)
         samples = samples.select(rows)
-        problems = split_problems(samples.label, len(self.classes_), self._scheme)
+        problems = self._split(samples.label)
         together = self._paths_together(samples, problems, [C])
         fits = self._fit_each(samples, problems, C, context) if together is None else next(together)
         self._warn_unless_converged(fits)

@@ -2,17 +2,20 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.utils import compute_sample_weight, gen_batches
+from sklearn.utils import Tags, compute_sample_weight, gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
+from mercer.arrays import at_once, is_of_numpy, is_of_torch, is_tensor, like, namespace, zeros_like_rows
 from mercer.kernels import FeatureKernel
+from mercer.kernels.tensors import gram_of
 from mercer.kernels.tree import fit_kernel
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option, check_positive
@@ -20,7 +23,10 @@ from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.svm.base import Samples, SVMClassifier, check_samples
 from mercer.svm.libsvm import finish_problems, solve_on_gram
 from mercer.svm.multiclass import TwoClassProblem, split_problems
+from mercer.svm.on_device import DeviceGram
+from mercer.svm.tensors import check_place, check_tensors, follow, to_memory
 
+MAX_STEPS = 1000  # Newton steps on a device, unless max_iter says otherwise
 _BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
 # small problems, if there are many, are faster by LIBSVM: rows of one, rows in all, C × variance
 MANY_PROBLEMS, EASY_ROWS, EASY_TOTAL, EASY_EFFORT = 10, 150, 4000, 30.0
@@ -37,12 +43,23 @@ class PairwiseSVMs(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return the decision values, one column per pair of classes, computed in blocks of rows."""
-        blocks = gen_batches(len(X), max(1, _BLOCK // max(1, len(self.coef))))
-        values: Array = np.vstack([self._inputs(X[block]) @ self.coef for block in blocks])
+        xp = namespace(X)
+        blocks = gen_batches(len(X), max(1, at_once(X, _BLOCK) // max(1, len(self.coef))))
+        inputs = (xp.astype(self._inputs(X[block]), xp.float64, copy=False) for block in blocks)
+        values: Array = xp.concat([values @ self.coef for values in inputs])
         return values + self.intercept
 
     def _inputs(self, X: Array) -> Any:
-        return _features(self.kernel, X) if self.anchors is None else self.kernel(X, self.anchors)
+        if self.anchors is None:
+            return _features(self.kernel, X)
+        if is_of_numpy(X):
+            return self.kernel(X, self.anchors)
+        return gram_of(self.kernel, X, namespace(X).astype(self.anchors, X.dtype, copy=False))
+
+    def __sklearn_array_api_convert__(self, convert: Any) -> "PairwiseSVMs":
+        """Return the function with its arrays converted; a kernel is the same everywhere."""
+        anchors = None if self.anchors is None else convert(self.anchors)
+        return PairwiseSVMs(self.kernel, anchors, *(convert(array) for array in self[2:]))
 
 
 class KernelSVC(SVMClassifier):
@@ -185,22 +202,41 @@ class KernelSVC(SVMClassifier):
             This estimator.
         """
         C = self._check_parameters()
-        samples = check_samples(self, X, y, sample_weight, self.class_weight)
+        check = check_tensors if is_tensor(X) else check_samples
+        samples = check(self, X, y, sample_weight, self.class_weight)
+        if not is_of_numpy(samples.X) and not is_of_torch(samples.X):
+            samples = to_memory(self, samples)
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
         self.learner_ = learn(self, samples.X, samples.y, given)
         self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
-        counted = samples.select(np.flatnonzero(samples.weight > 0))
+        xp = namespace(samples.weight)
+        counted = samples.select(xp.nonzero(samples.weight > 0)[0])
         problems = split_problems(counted.label, len(self.classes_), "ovo")
         if self.kernel_per_class_pair:
             self.svms_ = [self._solve_pair(counted.select(rows), y, C) for rows, y in problems]
         else:
             self.svms_ = [self._solve(self.kernel_, counted.X, problems, C * counted.weight)]
-        self.n_iter_ = np.concatenate([svms.n_iter for svms in self.svms_])
+        self.n_iter_ = xp.concat([svms.n_iter for svms in self.svms_])
+        if not is_of_numpy(samples.X) and not is_of_torch(samples.X):
+            follow(self, X)
         return self
 
     def _decisions(self, X: Array) -> Array:
-        return np.hstack([svms(X) for svms in self.svms_])
+        decisions: Array = namespace(X).concat([svms(X) for svms in self.svms_], axis=1)
+        return decisions
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    @property
+    def _fitted_array(self) -> Any:
+        return self.svms_[0].coef
+
+    def _check_place(self, X: Any, method: str) -> None:
+        check_place(self, X, method)
 
     def _check_parameters(self) -> float:
         """Return C."""
@@ -228,21 +264,26 @@ class KernelSVC(SVMClassifier):
     def _solve(self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array) -> PairwiseSVMs:
         """Solve all problems with one kernel, on its features or on its Gram matrix."""
         if self.solver != "gram" and _has_features(kernel):
-            F = _features(kernel, X)
+            F = namespace(X).astype(_features(kernel, X), C.dtype, copy=False)
             if self.solver == "features" or self._suits_features(F, problems, C):
                 return self._solve_on_features(kernel, F, problems, C)
         if self.solver == "features":
             raise ValueError(
                 f"{kernel} has no finite feature map: use solver='gram' or 'auto', or a FeatureKernel"
             )
-        check_gram_fits(len(X), "Use fewer samples, or a learner with a feature map.")
+        advice = "Use fewer samples, or a learner with a feature map."
+        if not is_of_numpy(X):
+            return self._solve_on_device(
+                DeviceGram.of(partial(gram_of, kernel), X, advice), kernel, X, problems, C
+            )
+        check_gram_fits(len(X), advice)
         return self._solve_on_gram(kernel, X, problems, C)
 
     def _suits_features(self, F: Array, problems: Sequence[TwoClassProblem], C: Array) -> bool:
         """Return whether an interior-point method on the features takes less time than LIBSVM."""
         n_rows = np.mean([len(rows) for rows, _ in problems])
         # a problem costs it milliseconds, however small; LIBSVM, which has all at once, slows down with C
-        effort = C.max() * (1.0 if self.relative_C else float(F.var(axis=0).sum()))
+        effort = float(C.max()) * (1.0 if self.relative_C else _spread(F))
         small = len(problems) >= MANY_PROBLEMS and n_rows <= EASY_ROWS and len(F) <= EASY_TOTAL
         return bool(5 * F.shape[1] <= n_rows) and not (small and effort <= EASY_EFFORT)
 
@@ -250,10 +291,11 @@ class KernelSVC(SVMClassifier):
         self, kernel: Any, F: Array, problems: Sequence[TwoClassProblem], C: Array
     ) -> PairwiseSVMs:
         if self.relative_C:
-            C = C / (float(F.var(axis=0).sum()) or 1.0)
+            C = C / (_spread(F) or 1.0)
         limit = 200 if self.max_iter == -1 else self.max_iter
         tol = max(1e-6 * self.tol, 1e-10)  # less would be rounding errors
-        found = [solve_linear_svm(F[rows], y, C[rows], tol=tol, max_iter=limit) for rows, y in problems]
+        sides = [(rows, namespace(F).astype(y, F.dtype, copy=False)) for rows, y in problems]
+        found = [solve_linear_svm(F[rows], y, C[rows], tol=tol, max_iter=limit) for rows, y in sides]
         gap = max(solution.gap for solution in found)
         if not gap <= tol:
             warnings.warn(
@@ -265,9 +307,9 @@ class KernelSVC(SVMClassifier):
         return PairwiseSVMs(
             kernel,
             anchors=None,
-            coef=np.column_stack([solution.w for solution in found]),
-            intercept=np.array([solution.b for solution in found]),
-            n_iter=np.array([solution.n_iter for solution in found]),
+            coef=namespace(F).stack([solution.w for solution in found], axis=1),
+            intercept=like(F, np.array([solution.b for solution in found])),
+            n_iter=like(F, np.array([solution.n_iter for solution in found])),
         )
 
     def _solve_on_gram(
@@ -284,7 +326,37 @@ class KernelSVC(SVMClassifier):
         found, _, _ = finish_problems(K, found, problems, C)
         support = np.any(found.coef != 0, axis=1)
         intercept = found.intercept - means @ found.coef
-        return PairwiseSVMs(kernel, X[support], found.coef[support], intercept, found.n_iter)
+        n_iter = found.n_iter.astype(np.int64)
+        return PairwiseSVMs(kernel, X[support], found.coef[support], intercept, n_iter)
+
+    def _solve_on_device(
+        self, gram: DeviceGram, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array
+    ) -> PairwiseSVMs:
+        if self.relative_C and gram.spread > 0:
+            C = C / gram.spread
+        limit = MAX_STEPS if self.max_iter == -1 else self.max_iter
+        (found,) = gram.solve(problems, C, [1.0], tol=float(self.tol), max_iter=limit)
+        worst = max(found, key=lambda fit: fit[0].residual)
+        if worst[0].residual > self.tol:
+            warnings.warn(
+                f"KernelSVC stopped after {worst[1]} steps with a residual of {worst[0].residual:.1e} "
+                f"(tol={self.tol:g}). Scale the features, or increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        coef, xp = zeros_like_rows(X, len(X), len(problems)), namespace(X)
+        for p, (problem, (solution, _)) in enumerate(zip(problems, found, strict=True)):
+            coef[problem.rows, p] = solution.coef
+        (support,) = xp.nonzero(xp.any(coef != 0, axis=1))
+        intercept = like(X, np.array([solution.intercept for solution, _ in found]))
+        return PairwiseSVMs(
+            kernel, X[support], coef[support], intercept, like(X, np.array([steps for _, steps in found]))
+        )
+
+
+def _spread(F: Array) -> float:
+    """Return the mean squared distance of the rows from their mean."""
+    return float(namespace(F).var(F, axis=0).sum())
 
 
 def _labels(n_rows: int, problems: Sequence[TwoClassProblem]) -> Index:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
-from mercer._typing import Array
-from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
+from mercer._typing import Array, Index
+from mercer.arrays import at_once, is_of_numpy, like, namespace, zeros_like_rows
+from mercer.kernels import Perceptron
+from mercer.kernels.base import multiply_gram
 from mercer.kernels.distance import inverse_mean_cosine
+from mercer.kernels.metrics import euclidean
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE
@@ -29,14 +31,13 @@ from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
 from mercer.svm.libsvm import DualSolution, distances_among, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
+from mercer.svm.on_device import DeviceGram
 from mercer.svm.selection import SelectedCSVC
+
+Solutions = Sequence[tuple[DualSolution, int]]  # one for each problem, and its steps
 
 EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
 FARTHEST = 1e140  # samples may be apart: squares of larger distances have no sums
-BLOCK = 2**22  # distances held at a time in a prediction: 32 MB
-TENSOR_BLOCK = (
-    2**26
-)  # projections held at a time where samples are tensors: 0.5 GB, as each step has its cost
 
 
 class DistanceFunction(NamedTuple):
@@ -48,10 +49,8 @@ class DistanceFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D) for each support vector."""
-        out = zeros_like_rows(X, len(X)) + self.intercept
-        for block in gen_batches(len(X), max(1, BLOCK // max(1, len(self.support)))):
-            out[block] -= _distances(X[block], self.support) @ self.coef
-        return out
+        support = namespace(X).astype(self.support, X.dtype, copy=False)
+        return self.intercept - multiply_gram(euclidean, X, support, self.coef)
 
     def __sklearn_array_api_convert__(self, convert: Any) -> "DistanceFunction":
         """Return the function with its arrays converted."""
@@ -69,7 +68,7 @@ class SlicedFunction(NamedTuple):
         if is_of_numpy(X):
             return self.additive(X @ self.directions)
         xp, out = namespace(X), zeros_like_rows(X, len(X))
-        for block in gen_batches(len(X), max(1, TENSOR_BLOCK // self.directions.shape[1])):
+        for block in gen_batches(len(X), max(1, at_once(X, 1) // self.directions.shape[1])):
             out[block] = self.additive(xp.astype(X[block], xp.float64) @ self.directions)
         return out
 
@@ -93,13 +92,15 @@ class PerceptronSVM(DualSVC):
 
     @property
     def _computes_on_device(self) -> bool:
-        return not self._exact and self.max_bins is not None
+        return self._exact or self.max_bins is not None
 
     def _paths_together(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
     ) -> Iterator[Sequence[TwoClassSVM]] | None:
+        if self._exact and not is_of_numpy(samples.X):
+            return _describe_path(samples.X, problems, self._solve_on_device(samples, problems, Cs))
         if self._exact:
-            return self._exact_paths(samples, problems, Cs)
+            return _describe_path(samples.X, problems, self._exact_paths(samples, problems, Cs))
         if not is_of_numpy(samples.X) or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
             return None
         return self._few_sliced_paths(samples, problems, Cs)
@@ -127,13 +128,36 @@ class PerceptronSVM(DualSVC):
 
     def _exact_paths(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
-    ) -> Iterator[Sequence[TwoClassSVM]]:
+    ) -> Iterator[Solutions]:
         check_gram_fits(len(samples.X), "Use method='sliced', or fewer rows.")
         K = minus_distances(samples.X)
         options = {"tol": float(self.tol), "max_iter": self.max_iter}
         for C in Cs:
-            found = solve_completely(K, samples.label, problems, C * samples.weight, self._scheme, **options)
-            yield [_describe(samples.X[p.rows], *fit) for p, fit in zip(problems, found, strict=True)]
+            yield solve_completely(K, samples.label, problems, C * samples.weight, self._scheme, **options)
+
+    def _solve_on_device(
+        self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
+    ) -> Iterator[Solutions]:
+        gram = DeviceGram.of(Perceptron().gram, samples.X, "Use method='sliced', or fewer rows.")
+        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
+        return gram.solve(problems, samples.weight, Cs, **options)
+
+    def _fold_paths(
+        self, samples: Samples, folds: Sequence[tuple[Index, Index]], Cs: Sequence[float]
+    ) -> list[Iterator[Sequence[TwoClassSVM]]] | None:
+        """Solve the problems of all folds at once, with one Gram matrix, if the samples are tensors."""
+        if not self._exact or is_of_numpy(samples.X):
+            return None
+        problems = [
+            [TwoClassProblem(train[p.rows], p.y) for p in self._split(samples.label[train])]
+            for train, _ in folds
+        ]
+        found = list(self._solve_on_device(samples, [p for fold in problems for p in fold], Cs))
+        n = len(problems[0])
+        return [
+            _describe_path(samples.X, fold, iter([fits[k * n : (k + 1) * n] for fits in found]))
+            for k, fold in enumerate(problems)
+        ]
 
     def _path(
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
@@ -156,17 +180,16 @@ def minus_distances(X: Array) -> Array:
     return np.negative(K, out=K)
 
 
-def _distances(X: Array, Z: Array) -> Array:
-    if is_of_numpy(X):
-        return cdist(X, Z)
-    xp = namespace(X)
-    distances: Array = xp.linalg.vector_norm(xp.astype(X, xp.float64)[:, None, :] - Z[None, :, :], axis=2)
-    return distances
+def _describe_path(
+    X: Array, problems: Sequence[TwoClassProblem], path: Iterator[Solutions]
+) -> Iterator[Sequence[TwoClassSVM]]:
+    for found in path:
+        yield [_describe(X[p.rows], *fit) for p, fit in zip(problems, found, strict=True)]
 
 
 def _describe(X: Array, solution: DualSolution, n_iter: int) -> TwoClassSVM:
     coef, intercept, objective, residual = solution
-    support = np.flatnonzero(coef)
+    (support,) = namespace(coef).nonzero(coef)
     function = DistanceFunction(X[support], coef[support], intercept)
     return TwoClassSVM(function, intercept, coef, objective, n_iter, residual)
 
@@ -194,9 +217,10 @@ class PerceptronSVC(FixedCSVC, PerceptronSVM):
     threshold units say about two samples: the SVM is a neural network with one infinitely wide hidden layer.
     It works about as well as the Gaussian kernel and has no width to tune.
 
-    Exact, it needs the Gram matrix, and LIBSVM solves it. By slices, it needs none: for a unit vector θ drawn
-    at random, :math:`\|z\|_2 = c_D \, E|\theta^\top z|`, so that the kernel is the average of stump kernels
-    on projections, and the solver of `StumpSVC` trains it on `n_directions` of them.
+    Exact, it needs the Gram matrix, and LIBSVM solves it, or where samples are tensors, a solver on their
+    device. By slices, it needs none: for a unit vector θ drawn at random,
+    :math:`\|z\|_2 = c_D \, E|\theta^\top z|`, so that the kernel is the average of stump kernels on
+    projections, and the solver of `StumpSVC` trains it on `n_directions` of them.
 
     Parameters
     ----------

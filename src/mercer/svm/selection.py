@@ -18,7 +18,7 @@ from mercer._typing import Array, Flags, Index
 from mercer.arrays import is_of_torch, like, namespace, take, to_numpy
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
-from mercer.svm.multiclass import TwoClassProblem, choose_classes, split_problems
+from mercer.svm.multiclass import TwoClassProblem, choose_classes
 from mercer.svm.tensors import follow
 
 
@@ -103,11 +103,13 @@ class SelectedCSVC(DualSVC):
             context.subcontext("fold", task_id=k, max_subtasks=None, sequential_subtasks=False)
             for k in range(len(folds))
         ]
+        together = self._fold_paths(samples, folds, list(self.Cs_))
+        paths = [None] * len(folds) if together is None else together
         results = run_in_threads(
             self.n_jobs,
             [
-                partial(self._score_fold, samples, train, test, task)
-                for (train, test), task in zip(folds, tasks, strict=True)
+                partial(self._score_fold, samples, train, test, task, path)
+                for (train, test), task, path in zip(folds, tasks, paths, strict=True)
             ],
         )
         self.scores_ = np.array([scores for scores, _ in results])
@@ -121,14 +123,20 @@ class SelectedCSVC(DualSVC):
         return self
 
     def _score_fold(
-        self, samples: Samples, train: Index, test: Index, task: CallbackContext
+        self,
+        samples: Samples,
+        train: Index,
+        test: Index,
+        task: CallbackContext,
+        path: Iterator[Sequence[TwoClassSVM]] | None,
     ) -> tuple[list[float], list[TwoClassSVM]]:
         """Return the score on the test rows for each C, and the least converged fit of each."""
         task.call_on_fit_task_begin(estimator=self)
-        fold = samples.select(train)
-        problems = split_problems(fold.label, len(self.classes_), self._scheme)
+        if path is None:
+            fold = samples.select(train)
+            path = self._paths(fold, self._split(fold.label))
         held_out, scores, worst = samples.select(test), [], []
-        for k, fits in enumerate(self._paths(fold, problems)):
+        for k, fits in enumerate(path):
             step = task.subcontext("C", task_id=k).call_on_fit_task_begin(estimator=self)
             scores.append(self._score(held_out, [fit.function for fit in fits]))
             worst.append(max(fits, key=lambda fit: fit.residual))

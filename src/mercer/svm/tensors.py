@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_sample_weight
-from sklearn.utils._array_api import _estimator_with_converted_arrays
+from sklearn.utils._array_api import _estimator_with_converted_arrays, check_same_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
@@ -58,6 +58,17 @@ def _weigh_classes(class_weight: Any, classes: Any, label: Any) -> Array:
         return label.shape[0] / (len(classes) * sizes)
     weights: Array = compute_sample_weight(class_weight, to_numpy(classes))
     return weights
+
+
+def check_place(estimator: Any, X: Any, method: str) -> None:
+    """Raise unless X is where the fitted arrays of an estimator are, of which `_fitted_array` is one."""
+    check_same_namespace(X, estimator, attribute="_fitted_array", method=method)
+    if not is_of_numpy(estimator._fitted_array) and not is_tensor(X):
+        raise ValueError(
+            f"This {type(estimator).__name__} was fitted to tensors: call {method} within "
+            "sklearn.config_context(array_api_dispatch=True), or move the model to NumPy by "
+            "sklearn.utils._array_api.move_estimator_to(model, numpy, 'cpu')."
+        )
 
 
 def follow(estimator: Any, X: Any) -> None:
