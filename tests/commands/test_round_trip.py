@@ -438,8 +438,8 @@ def test_a_report_that_fails_leaves_the_model_and_no_half_a_report(mercer, monke
 def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monkeypatch):
     given = {}
 
-    def write_report(path, search, X, y, *, feature_names, about, **more):
-        given.update(X=X, y=y, names=feature_names, about=about, **more)
+    def write_report(search, X, y, path, *, encoder, about, **more):
+        given.update(X=X, y=y, names=list(encoder.get_feature_names_out()), about=about, **more)
         Path(path).write_text("a page", encoding="utf-8")
 
     monkeypatch.setattr("mercer.report.write_report", write_report)
@@ -457,6 +457,10 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     assert given["row_names"] == list(range(N_ROWS))
     assert "One-hot encoded" in given["about"]["table"]
     assert given["about"]["data"] == "data.csv"
+    assert given["about"]["target"] == "state"
+    assert given["gaps"] == {
+        name: int(make_table()[name].isna().sum()) for name in ("weight", "days", "colour")
+    }
 
 
 @pytest.mark.parametrize("ids", [(), ("--id", "name")])

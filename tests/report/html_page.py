@@ -17,7 +17,7 @@ def search_for(estimators, X, y, **options):
 
 def report(tmp_path, search, X, y=None, **options):
     path = tmp_path / "report.html"
-    write_report(path, search, X, y, **options)
+    write_report(search, X, y, path, **options)
     return Page(path.read_text(encoding="utf-8"))
 
 

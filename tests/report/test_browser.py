@@ -30,10 +30,10 @@ def path(tmp_path_factory):
     labels = np.array([SCRIPT, "<img src=nowhere.png>", "plain $x_1$ " + "long" * 30])[y]
     search = KernelSearchCV({"stump": StumpSVC(), "<h1>": StumpSVC(C=10.0)}, cv=2, random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
-    first, second = search.fit(X, labels).result_.candidates
+    first, second, *others = search.fit(X, labels).result_.candidates
     second = second._replace(note="dropped: " + "it fell too far behind the others. " * 5)
-    search.result_ = search.result_._replace(candidates=(first, second))
-    write_report(path, search, X, labels, feature_names=["<b>a</b>", "b", "c", "d"])
+    search.result_ = search.result_._replace(candidates=(first, second, *others))
+    write_report(search, X, labels, path, feature_names=["<b>a</b>", "b", "c", "d"])
     return path
 
 
@@ -44,7 +44,7 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
     assert not browser.complaints
     assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
     widths = browser.ask("[...document.images].map(image => image.naturalWidth)")
-    assert len(widths) == 9
+    assert len(widths) == 9  # pictures: the maps are drawn by the page itself
     assert min(widths) > 100
     assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * 9
@@ -74,7 +74,7 @@ def test_on_a_phone_each_cell_stands_beside_the_name_of_its_column(browser, path
         "[...document.querySelectorAll('#leaderboard tr.best td')].map(cell => "
         "getComputedStyle(cell, '::before').content)"
     )
-    assert labels == [f'"{name}"' for name in ("error", "fit time", "predict time", "note")]
+    assert labels == [f'"{name}"' for name in ("error", "what it is", "fit time", "predict time", "note")]
     roles = browser.ask("[...document.querySelectorAll('#leaderboard :is(table, tr, td)')].map(e => e.role)")
     assert set(roles) == {"table", "row", "cell"}
 

@@ -158,7 +158,7 @@ def test_the_figures_are_what_they_are_called(iris):
         return (A * B).sum() / np.sqrt((A * A).sum() * (B * B).sum())
 
     figures = measure(data.after, data)
-    assert_allclose(figures[:2], [cosine(K, Y), cosine(H @ K @ H, H @ Y @ H)])
+    assert_allclose(figures.alignment, cosine(H @ K @ H, H @ Y @ H))
     near = nearest_rows(data.after, data.X, data.X_learned, 5)
     expected = np.mean(
         [[data.y_learned[j] == label for j in js] for label, js in zip(data.y, near, strict=True)]

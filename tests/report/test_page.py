@@ -1,6 +1,7 @@
 """The report is one file that says what the search found, whatever won and whatever things are called."""
 
 import base64
+import hashlib
 import io
 import re
 import sys
@@ -47,7 +48,10 @@ WINNERS = {
 }
 
 
-EVERYWHERE = {"leaderboard", "gram", "map", "confusion", "calibration", "neighbours", "computed"}
+EVERYWHERE = {
+    *("leaderboard", "confusion", "calibration", "relevance", "gram", "map", "neighbours", "failures"),
+    *("columns", "computed", "omitted"),
+}
 
 
 INSIDE = {"stump": {"shapes"}, "boosted": {"rounds"}, "kernelboost": {"rounds", "gaussians"}}
@@ -71,7 +75,7 @@ def test_every_kind_of_winner_has_a_page(tmp_path, name, n_classes):
     found = report(
         tmp_path, search, X, y, feature_names=names, about={"<i>data</i>": "<img src=x onerror=y>"}
     )
-    assert found.sections == EVERYWHERE | INSIDE.get(name, set())
+    assert found.sections == EVERYWHERE | INSIDE.get(name, set()) | ({"curves"} if n_classes == 2 else set())
     assert not found.all("script")
     assert not found.all("i")
     assert not found.all("b")
@@ -84,7 +88,9 @@ def test_every_kind_of_winner_has_a_page(tmp_path, name, n_classes):
 
 def test_every_image_is_inside_the_file_and_has_words_for_those_who_do_not_see_it(tmp_path, iris):
     found = report(tmp_path, search_for({"stump": StumpSVC()}, *iris), *iris)
-    assert len(found.all("img")) == len(found.all("source")) == 1 + 2 + 2 + 3 + 1
+    assert len(found.all("img")) == len(found.all("source")) == 1 + 1 + 1 + 1 + 3 + 2
+    maps = [attrs for attrs in found.all("svg") if attrs.get("role") == "img"]
+    assert [len(attrs["aria-label"]) > 20 for attrs in maps] == [True, True]
     for attrs in found.all("img"):
         assert len(attrs["alt"]) > 20
     for address in found.images:
@@ -110,16 +116,20 @@ def test_the_page_asks_the_network_for_nothing(linear_page):
     assert not re.search(r"https?:|url\(|@import|javascript:", re.sub(r"base64,[\w+/=]+", "", found.html))
     assert not found.all("script")
     policies = [a["content"] for a in found.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
-    assert policies == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
+    style = re.search(r"<style>(.*?)</style>", found.html, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policies == [f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"]
+    assert not [attrs for _, attrs in found.tags if "style" in attrs]
+    places = {attrs.get("id") for _, attrs in found.tags}
     for attrs in found.all("a"):
-        assert attrs["href"].removeprefix("#") in found.sections
+        assert attrs["href"].removeprefix("#") in places
 
 
 def test_tables_can_be_read_aloud(linear_page):
     found = linear_page
     assert found.all("html") == [{"lang": "en"}]
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in found.all("meta")
-    assert len(found.all("table")) == len(found.all("caption")) == 7
+    assert len(found.all("table")) == len(found.all("caption")) == 11
     assert {attrs["scope"] for attrs in found.all("th")} == {"col", "row"}
     assert len(found.all("h1")) == 1
 
@@ -153,27 +163,26 @@ def test_one_feature_is_enough(tmp_path):
     for name in ("stump", "kernelboost"):
         found = report(tmp_path, search_for({name: WINNERS[name]}, X[:, [2]], y), X[:, [2]], y)
         assert found.sections == EVERYWHERE | INSIDE[name]
-    assert "1 feature," in found.text
+    assert "1 features, numbers as they were given" in found.text
 
 
 def test_a_winner_without_a_known_kernel_shows_what_there_is(tmp_path, iris):
     found = report(tmp_path, search_for({"logistic": LogisticRegression()}, *iris), *iris)
-    assert found.sections == {"leaderboard", "confusion", "calibration", "computed"}
+    assert found.sections == EVERYWHERE - {"gram", "map", "neighbours"}
     assert "Gram matrices: the winner (LogisticRegression) has no kernel that mercer knows." in found.text
 
 
 def test_if_no_row_can_be_held_out_the_leaderboard_stays(tmp_path, linear, iris):
     found = report(tmp_path, linear, iris[0][:3], np.arange(3))
-    assert found.sections == {"leaderboard", "computed"}
+    assert found.sections == {"leaderboard", "columns", "computed", "omitted"}
     assert "single sample" in found.text
 
 
 def test_the_title_names_the_data(tmp_path, linear, linear_page, iris):
-    assert "<h1>Kernel report</h1>" in linear_page.html
-    found = report(tmp_path, linear, *iris, about={"data": "<iris>.csv"})
+    assert "<h1>Predicting the class</h1>" in linear_page.html
+    found = report(tmp_path, linear, *iris, about={"data": "<iris>.csv", "target": "a & b"})
     for tag in ("title", "h1"):
-        assert f"<{tag}>Kernel report: &lt;iris&gt;.csv</{tag}>" in found.html
-    assert "<iris>.csv: 75 samples, 4 features, 3 classes." in found.text
+        assert f"<{tag}>Predicting a &amp; b from &lt;iris&gt;.csv</{tag}>" in found.html
 
 
 def test_names_come_from_the_search_and_must_be_as_many_as_features(tmp_path, iris):
@@ -188,9 +197,9 @@ def test_names_come_from_the_search_and_must_be_as_many_as_features(tmp_path, ir
 def test_a_report_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, linear, iris, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr(page, "show_ranking", lambda subject: 1 / 0)
+    monkeypatch.setattr(page, "make_headline", lambda subject: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_report(path, linear, *iris)
+        write_report(linear, *iris, path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

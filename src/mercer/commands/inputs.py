@@ -55,7 +55,7 @@ class Task(NamedTuple):
     sample_weight: Array | None
     groups: NDArray[Any] | None
     columns: Columns
-    n_missing: int  # cells
+    gaps: dict[str, int]  # missing cells, by column
     notes: list[str]  # what was decided where a column can be read in two ways
     source: str
     request: Request
@@ -122,7 +122,7 @@ def read_task(request: Request) -> Task:
         sample_weight=_weights(table, request.weight, has_class),
         groups=_groups(table, request.group, has_class),
         columns=encoder.by_kind,
-        n_missing=count_missing(encoder, rows),
+        gaps=count_missing(encoder, rows),
         notes=[*notes, *encoder.notes_, *([] if pairs is None else _note_classes(features, encoder, pairs))],
         source=source,
         request=request,

@@ -181,18 +181,21 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
     from mercer.report import write_report  # it takes a second
 
     write_report(
-        path,
         learned.search,
         task.X,
         task.y,
+        path,
         pairs=task.pairs,
         unlabelled=task.unlabelled,
-        feature_names=list(task.encoder.get_feature_names_out()),
         row_names=task.row_names,
+        encoder=task.encoder,
+        gaps=task.gaps,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
             "data": Path(task.source).name,
+            **({"target": task.request.target} if task.request.target else {}),
             "table": " ".join(data_sentences(learned.about)),
+            "seconds": learned.about["seconds"],
             "date": datetime.now(UTC).date().isoformat(),
         },
     )

@@ -139,7 +139,7 @@ def facts(task: Task) -> dict[str, Any]:
         "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
         "columns": task.columns._asdict(),
         "features": task.X.shape[1],
-        "missing_cells": task.n_missing,
+        "missing_cells": sum(task.gaps.values()),
         "notes": task.notes,
     }
 

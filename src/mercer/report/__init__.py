@@ -1,6 +1,6 @@
 """Plots of what was learned, and the HTML report: ``pip install 'mercer[app]'`` has what they need."""
 
-from mercer.report.page import write_report
+from mercer.report.page import Report, write_report
 from mercer.report.plots.confusion import plot_confusion
 from mercer.report.plots.embedding import plot_embedding
 from mercer.report.plots.gaussians import plot_gaussians
@@ -12,6 +12,7 @@ from mercer.report.plots.rounds import RoundErrors, plot_rounds, staged_errors
 from mercer.report.plots.shapes import plot_shapes
 
 __all__ = [
+    "Report",
     "RoundErrors",
     "plot_confusion",
     "plot_embedding",

@@ -1,17 +1,20 @@
 """What a page is made of, and how times and ranges read on it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture
+from mercer.report.scatter import Scatter
 from mercer.search import KernelSearchCV, SearchResult
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import signed
+from mercer.tables import TableEncoder
+from mercer.tables.kinds import CategoryColumn
 
 
 class Table(NamedTuple):
@@ -31,8 +34,43 @@ class Section(NamedTuple):
     key: str
     title: str
     text: Sequence[str]
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[Picture | Scatter] = ()
     tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()  # for those who want to know more, after the rest
+
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether two such sections fit side by side: one picture, and a short table or none."""
+        return len(self.pictures) == 1 and not self.notes
+
+
+class Chapter(NamedTuple):
+    """A question that people ask, and the sections that answer it."""
+
+    key: str
+    question: str
+    sections: Sequence[Section]
+
+
+class Bar(NamedTuple):
+    """A value among others, as a bar of the headline."""
+
+    name: str
+    value: str
+    share: float  # of the longest bar, in percent
+    is_this: bool = False
+
+
+class Headline(NamedTuple):
+    """What the page says to those who read no further."""
+
+    title: str
+    what: str  # the number is: "expected error on new samples"
+    value: str
+    interval: str
+    bars: Sequence[Bar]
+    facts: Sequence[tuple[str, str]]
+    sentences: Sequence[str]
 
 
 class Subject(NamedTuple):
@@ -45,6 +83,29 @@ class Subject(NamedTuple):
     seed: int  # for whatever is drawn at random
     row_names: Sequence[int | str]  # numbers, or names
     data_name: str = ""  # such as a file; empty if it is unknown
+    target_name: str = ""
+    encoder: TableEncoder | None = None  # what made the numbers of a table
+    seconds: float = float("nan")  # that the search took
+
+    gaps: Mapping[str, int] = {}  # missing cells by column, where that is known
+
+    @property
+    def columns(self) -> dict[str, list[int]]:
+        """Return the features of each column of the table; of an array each feature is one."""
+        if self.encoder is None:
+            return {name: [d] for d, name in enumerate(self.feature_names)}
+        ends = np.cumsum([len(kind.feature_names()) for kind in self.encoder.columns_])
+        starts = [0, *ends[:-1]]
+        kinds = zip(self.encoder.columns_, starts, ends, strict=True)
+        return {kind.name: list(range(start, end)) for kind, start, end in kinds}
+
+    @property
+    def levels(self) -> set[int]:
+        """Return the features that say whether a row has a level of a category: they are 0 or 1."""
+        if self.encoder is None:
+            return {d for d, x in enumerate(self.task.X.T) if set(np.unique(x)) == {0.0, 1.0}}
+        kinds = zip(self.encoder.columns_, self.columns.values(), strict=True)
+        return {d for kind, mine in kinds if isinstance(kind, CategoryColumn) for d in mine}
 
     @property
     def result(self) -> SearchResult:

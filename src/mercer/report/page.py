@@ -1,9 +1,13 @@
 """The report of a search: one HTML file that needs nothing else."""
 
+import base64
+import hashlib
 import os
 import platform
 import warnings
 from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,62 +19,39 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer.files import replace_file
 from mercer.kernels.description import describe_kernel
 from mercer.pairs import Pairs
-from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.content import Chapter, Omitted, Subject, Table
 from mercer.report.held_out import HeldOut, hold_out
 from mercer.report.plots.additive_model import check_feature_names
-from mercer.report.sections import SECTIONS, Makers, show_ranking, summarize, winning_kernel
+from mercer.report.sections import SECTIONS, WORDS, Makers, make_headline, winning_kernel
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import describe_settings
+from mercer.tables import TableEncoder
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
 EXPECTED = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
 
 def write_report(
-    path: str | os.PathLike[str],
-    search: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    pairs: Any = None,
-    unlabelled: Any = None,
-    feature_names: Sequence[str] | None = None,
-    row_names: Sequence[int | str] | None = None,
-    about: Mapping[str, Any] | None = None,
-    random_state: Any = 0,
+    search: Any, X: Any, y: Any = None, path: str | os.PathLike[str] = "report.html", **options: Any
 ) -> None:
     """Write an HTML report of a search: one file with the ranking, plots and tables.
 
-    The plots show samples that the kernel was not learned from: the winner is fitted to about 70 % of the
-    samples (of at most 2500, drawn by class) and looked at on the others. What cannot be shown of a winner is
-    left out, and the report says why. The same search, samples and random seed give the same file. It is
-    written to a temporary file and then renamed: if that fails or is interrupted, an old report stays as it
-    was.
+    It is written to a temporary file and then renamed: if that fails or is interrupted, an old report stays
+    as it was.
 
     Parameters
     ----------
-    path : str or path-like
-        Where to write it.
     search : KernelSearchCV
         Fitted.
-    X : array-like of shape (n, n_features)
+    X : array-like of shape (n, n_features), or DataFrame
         The samples that it was fitted to.
     y : array-like of shape (n,), default=None
         Their classes; None if it was fitted to pairs.
-    pairs : Pairs, default=None
-        The pairs that it was fitted to; without them their distances are not shown.
-    unlabelled : array-like of shape (m, n_features), default=None
-        More samples, if it was fitted with them.
-    feature_names : sequence of str, default=None
-        One per feature. None: those of the search (`feature_names_in_`), or x0, x1, …
-    row_names : sequence of int or str, default=None
-        What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
-    about : dict, default=None
-        What else the report should say of how it was computed, such as the command or the date. The value of
-        `data`, the name of the data, is also in the title.
-    random_state : int, RandomState instance or None, default=0
-        Random seed: which samples are held out, and drawn for the plots.
+    path : str or path-like, default="report.html"
+        Where to write it.
+    **options : object
+        As in `Report`: names, pairs, which questions to answer, and so on.
 
     Examples
     --------
@@ -82,35 +63,158 @@ def write_report(
     >>> X, y = load_iris(return_X_y=True)
     >>> search = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(Path(folder) / "report.html", search, X, y, about={"data": "iris"})
+    ...     write_report(search, X, y, Path(folder) / "report.html", about={"data": "iris"})
     ...     print((Path(folder) / "report.html").read_text(encoding="utf-8")[:15])
     <!DOCTYPE html>
     """
-    check_is_fitted(search, "best_estimator_")
-    task = _check_task(X, y, pairs, unlabelled)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
-    held_out, problem = _hold_out(search, task, seed)
-    subject = Subject(
-        search,
-        task,
-        check_feature_names(search, task.X.shape[1], feature_names),
-        held_out,
-        seed,
-        _check_row_names(len(task.X), row_names),
-        str((about or {}).get("data", "")),
-    )
-    sections, omissions = _compose(subject, SECTIONS[type(task)])
-    if problem is not None:
-        omissions = [f"What needs a model fitted to a part of the samples: {problem}"]
-    page = _fill_in(
-        data_name=subject.data_name,
-        summary=summarize(subject),
-        sections=[show_ranking(subject), *sections],
-        omissions=omissions,
-        provenance=_provenance(subject, about or {}, random_state),
-        code=repr(search),
-    )
-    replace_file(Path(path), page.encode("utf-8"))
+    Report(search, X, y, **options).write(path)
+
+
+class Report:
+    """The report of a search: answers to the questions that people ask, in words, plots and tables.
+
+    The plots show samples that the kernel was not learned from: the winner is fitted to about 70 % of the
+    samples (of at most 2500, drawn by class) and looked at on the others. What cannot be shown of a winner is
+    left out, and the report says why. The same search, samples and random seed give the same page. A notebook
+    shows the report where it is the last value of a cell.
+
+    Parameters
+    ----------
+    search : KernelSearchCV
+        Fitted.
+    X : array-like of shape (n, n_features), or DataFrame
+        The samples that it was fitted to.
+    y : array-like of shape (n,), default=None
+        Their classes; None if it was fitted to pairs.
+    questions : sequence of str, default=None
+        Which questions to answer, of "good", "uses", "sees", "fails" and "data". None: all.
+    pairs : Pairs, default=None
+        The pairs that it was fitted to; without them their distances are not shown.
+    unlabelled : array-like of shape (m, n_features), default=None
+        More samples, if it was fitted with them.
+    feature_names : sequence of str, default=None
+        One per feature. None: those of the search (`feature_names_in_`), or x0, x1, …
+    row_names : sequence of int or str, default=None
+        What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
+    encoder : TableEncoder, default=None
+        What made X of a table, if that was not the search itself: then columns are named, and not features.
+    gaps : dict, default=None
+        How many cells of each column were missing.
+    about : dict, default=None
+        What else the report should say of how it was computed, such as the command or the date. The values of
+        `data` and `target`, the names of the data and of what is predicted, are also in the title.
+    random_state : int, RandomState instance or None, default=0
+        Random seed: which samples are held out, and drawn for the plots.
+
+    Attributes
+    ----------
+    headline : Headline
+        What the page says first.
+    chapters : list of Chapter
+        The questions, each with its sections; a `Section` has texts, pictures and tables.
+    omissions : list of str
+        What was left out, and why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelSearchCV, StumpSVC
+    >>> from mercer.report import Report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y)
+    >>> report = Report(search, X, y, questions=["good"])
+    >>> [section.title for section in report.chapters[0].sections]
+    ['Ranking', 'Confusion matrix', 'Probabilities']
+    """
+
+    def __init__(
+        self,
+        search: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        questions: Sequence[str] | None = None,
+        pairs: Any = None,
+        unlabelled: Any = None,
+        feature_names: Sequence[str] | None = None,
+        row_names: Sequence[int | str] | None = None,
+        encoder: TableEncoder | None = None,
+        gaps: Mapping[str, int] | None = None,
+        about: Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        check_is_fitted(search, "best_estimator_")
+        about = about or {}
+        encoder, X, unlabelled, feature_names = _encode(search, encoder, X, unlabelled, feature_names)
+        task = _check_task(X, y, pairs, unlabelled)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        held_out, problem = _hold_out(search, task, seed)
+        subject = Subject(
+            search,
+            task,
+            check_feature_names(search, task.X.shape[1], feature_names),
+            held_out,
+            seed,
+            _check_row_names(len(task.X), row_names),
+            str(about.get("data", "")),
+            str(about.get("target", "")),
+            encoder,
+            float(about.get("seconds", "nan")),
+            gaps or {},
+        )
+        self.headline = make_headline(subject)
+        self.chapters, self.omissions = _compose(subject, _choose(SECTIONS[type(task)], questions))
+        if problem is not None:
+            self.omissions = [f"What needs a model fitted to a part of the samples: {problem}"]
+        self.provenance = _provenance(subject, about, random_state)
+        self.code = repr(search)
+        self.command = str(about.get("command", ""))
+
+    def html(self) -> str:
+        """Return the page: it needs no other file, no network and no script."""
+        try:
+            from jinja2 import Environment, PackageLoader
+            from markupsafe import Markup
+        except ImportError as error:
+            raise ImportError("A report needs jinja2: pip install 'mercer[app]'.") from error
+
+        loader = PackageLoader("mercer.report", ".")
+        environment = Environment(loader=loader, autoescape=True, trim_blocks=True)
+        style = resources.files("mercer.report").joinpath("style.css").read_text(encoding="utf-8")
+        fingerprint = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        page: str = environment.get_template("template.html").render(
+            report=self, style=Markup(style), fingerprint=fingerprint
+        )
+        return page
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file."""
+        replace_file(Path(path), self.html().encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, as a notebook shows it."""
+        page, title = escape(self.html()), escape(self.headline.title)
+        return f'<iframe srcdoc="{page}" width="100%" height="700" title="{title}"></iframe>'
+
+
+def _encode(
+    search: Any, encoder: TableEncoder | None, X: Any, unlabelled: Any, names: Sequence[str] | None
+) -> tuple[TableEncoder | None, Any, Any, Sequence[str] | None]:
+    """Return samples as the numbers that the search saw, if it was given a table."""
+    own = getattr(search, "encoder_", None)
+    if own is not None:
+        X, unlabelled = own.transform(X), None if unlabelled is None else own.transform(unlabelled)
+    encoder = encoder or own
+    if encoder is not None and names is None:
+        names = [str(name) for name in encoder.get_feature_names_out()]
+    return encoder, X, unlabelled, names
+
+
+def _choose(known: Mapping[str, Makers], questions: Sequence[str] | None) -> Mapping[str, Makers]:
+    unknown = [key for key in questions or () if key not in known]
+    if unknown:
+        raise ValueError(f"there is no question {unknown[0]!r}; there are {', '.join(known)}")
+    return known if questions is None else {key: known[key] for key in questions}
 
 
 def _check_task(X: Any, y: Any, pairs: Any, unlabelled: Any) -> LabelTask | PairTask:
@@ -143,17 +247,21 @@ def _hold_out(search: Any, task: LabelTask | PairTask, seed: int) -> tuple[HeldO
         return None, _as_sentence(error)
 
 
-def _compose(subject: Subject, makers: Makers) -> tuple[list[Section], list[str]]:
-    """Return the sections that there are, and a sentence for each one that is left out."""
-    sections, omissions = [], []
-    for make, name in makers.items():
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of fits to fewer samples: the picture shows it
-                sections.append(make(subject))
-        except (Omitted, *EXPECTED) as error:
-            omissions.append(f"{name}: {_as_sentence(error)}")
-    return sections, omissions
+def _compose(subject: Subject, questions: Mapping[str, Makers]) -> tuple[list[Chapter], list[str]]:
+    """Return the chapters that there are, and a sentence for each section that is left out."""
+    chapters, omissions = [], []
+    for key, makers in questions.items():
+        sections = []
+        for make, name in makers.items():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of fits to fewer samples: the picture shows it
+                    sections.append(make(subject))
+            except (Omitted, *EXPECTED) as error:
+                omissions.append(f"{name}: {_as_sentence(error)}")
+        if sections:
+            chapters.append(Chapter(key, WORDS[key], sections))
+    return chapters, omissions
 
 
 def _as_sentence(error: Exception) -> str:
@@ -163,7 +271,7 @@ def _as_sentence(error: Exception) -> str:
 def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -> list[Table]:
     """Return what it takes to reproduce the page."""
     search, result = subject.search, subject.result
-    rows = [[str(name), str(value)] for name, value in about.items()]
+    rows = [[str(name), str(value)] for name, value in about.items() if name not in ("command", "seconds")]
     rows.append(["winner", str(result.winner)])
     rows.append(["its settings", describe_settings(result.settings) or "the defaults"])
     rows.append(["kernel", describe_kernel(winning_kernel(search))])
@@ -179,13 +287,3 @@ def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -
         Table("Settings", ["setting", "value"], rows),
         Table("Versions", ["package", "version"], versions),
     ]
-
-
-def _fill_in(**content: Any) -> str:
-    try:
-        from jinja2 import Environment, PackageLoader
-    except ImportError as error:
-        raise ImportError("A report needs jinja2: pip install 'mercer[app]'.") from error
-
-    environment = Environment(loader=PackageLoader("mercer.report", "."), autoescape=True, trim_blocks=True)
-    return environment.get_template("template.html").render(**content)

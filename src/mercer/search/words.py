@@ -22,6 +22,19 @@ REFERENCES = {
     "plain": "the plain distance",
 }
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
+MEANINGS = {  # of the candidates that come with mercer
+    "tree-svm": "an SVM over all decision trees",
+    "perceptron": "an SVM over all perceptrons: smooth, with C alone to choose",
+    "superkernel": "an SVM whose kernel is a weighted sum of Gaussians of several widths",
+    "RBF-SVM": "an SVM with a Gaussian kernel, width and C tuned: what people use",
+    "stump": "an SVM over all decision stumps: a sum of one curve for each feature",
+    "relevance": "an SVM over decision trees, with a learned weight for each feature",
+    "linear": "a linear SVM",
+    "boosted": "an SVM with a linear kernel that boosting built from pairs of samples",
+    "idealized": "an SVM with a metric that pulls samples of a class together",
+    "kernelboost": "an SVM whose kernel says which samples share a Gaussian cluster",
+    "plain": "the distance of standardised features: nothing is learned",
+}
 PAIRS_DRAWN = "No dissimilar pairs were listed: those used for scoring were drawn at random."
 
 
@@ -50,6 +63,17 @@ def describe_measure(measure: Measure) -> str:
     factor, digits, unit = _scale(measure.metric, measure.std_error)
     spread = f" ± {factor * measure.std_error:.{digits}f}" if np.isfinite(measure.std_error) else ""
     return f"{factor * measure.value:.{digits}f}{spread}{unit}"
+
+
+def describe_value(measure: Measure) -> str:
+    """Return a value alone."""
+    factor, digits, unit = _scale(measure.metric, measure.std_error)
+    return f"{factor * measure.value:.{digits}f}{unit}" if measure.is_known else "–"
+
+
+def interval_of(measure: Measure) -> str:
+    """Return the 95 % interval; nothing if it is not known."""
+    return _interval(measure).strip(" ()")
 
 
 def describe_difference(difference: Difference, metric: Metric) -> str:

@@ -169,12 +169,14 @@ def _as_table(X: Any, least: int = 1) -> pd.DataFrame:
     return plain.reset_index(drop=True)
 
 
-def count_missing(encoder: TableEncoder, table: pd.DataFrame) -> int:
-    """Return how many cells of the columns that are used are missing."""
-    return sum(
-        int(is_missing(table[one.name], among_numbers=isinstance(one, NumberColumn | DateColumn)).sum())
+def count_missing(encoder: TableEncoder, table: pd.DataFrame) -> dict[str, int]:
+    """Return how many cells are missing of each column that is used."""
+    return {
+        one.name: int(
+            is_missing(table[one.name], among_numbers=isinstance(one, NumberColumn | DateColumn)).sum()
+        )
         for one in encoder.columns_
-    )
+    }
 
 
 def check_no_others(table: pd.DataFrame, columns: Columns, others: set[str], source: object) -> None:

@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 from mercer import KernelBoost, KernelSVC, Pairs, StumpSVC
 from mercer.report.content import Subject, duration
 from mercer.report.plots import leaderboard
-from mercer.report.sections.ranking import pairs_were_drawn, summarize
+from mercer.report.sections.headline import make_headline
+from mercer.report.sections.ranking import pairs_were_drawn
 from mercer.search import Difference, Measure, Metric
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
@@ -38,13 +39,13 @@ def test_the_leaderboard_of_the_page_is_that_of_the_search(tmp_path, iris):
         assert cells[0] == name.replace("<", "&lt;").replace(">", "&gt;")
         score = f"{100 * line['error']:.1f} ± {100 * line['std_error']:.1f} %"
         assert cells[1].replace("\N{NO-BREAK SPACE}", " ") == score
-        assert cells[3] == duration(line["fit_seconds"])
+        assert cells[4] == duration(line["fit_seconds"])
     assert "C=0.01" in str(rows) or "C=1" in str(rows)
 
 
 def test_columns_without_a_word_are_left_out_and_those_with_one_stay(tmp_path, iris):
     search = search_for({"linear": KernelSVC(), "stump": StumpSVC()}, *iris)  # no settings, nothing to note
-    columns = ["candidate", "error", "fit time", "predict time"]
+    columns = ["candidate", "error", "what it is", "fit time", "predict time"]
     assert report(tmp_path, search, *iris).heads("All candidates") == columns
     change(search, 1, note="too slow")
     assert report(tmp_path, search, *iris).heads("All candidates") == [*columns, "note"]
@@ -86,16 +87,17 @@ def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris)
     star = matplotlib.colors.to_rgb(leaderboard.MARKED)
     assert (np.abs(pixels - star).max(axis=2) < 0.05).any()
     assert re.search('<tr[^>]* class="best"><th [^>]*>linear</th>', found.html)
-    top = found.text[: found.text.index("Leaderboard")].replace("\N{NO-BREAK SPACE}", " ")
-    assert "75 samples, 4 features, 3 classes" in top
-    assert f"{100 * search.error_:.1f} ± {100 * search.std_error_:.1f} %" in top
+    top = found.text[: found.text.index("Ranking")].replace("\N{NO-BREAK SPACE}", " ")
+    measure = search.result_.measure
+    assert f"{100 * search.error_:.1f} %" in top
+    assert f"95 % interval {100 * measure.low:.1f} to {100 * measure.high:.1f} %" in top
     assert "Significantly better than a tuned RBF-SVM" in top  # whose error is 2/3: it may do nothing
 
 
 def summary_of(result, X, y):
     search = search_for({"linear": KernelSVC()}, X, y)
     search.result_ = result
-    return " ".join(summarize(Subject(search, LabelTask(X, y), [], None, 0, [])))
+    return " ".join(make_headline(Subject(search, LabelTask(X, y), [], None, 0, [])).sentences)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,8 @@ def test_the_kernel_is_described_in_words(tmp_path, iris):
     found = report(tmp_path, search, *iris)
     n_mixtures, n_components, _ = search.best_kernel_.base.means.shape
     words = f"{n_mixtures} Gaussian mixtures of {n_components} components on 4 columns"
-    assert f"The winner is kernelboost: {words}." in found.text
+    assert "The winner is kernelboost: an SVM whose kernel says" in found.text
+    assert f"Its kernel: {words}." in found.text
     assert dict(found.rows("Settings"))["kernel"] == words
     assert "array" not in found.text
 
@@ -150,7 +153,10 @@ def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
     X, y = iris
     search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
     found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
-    assert "72 samples, 4 features, 3 classes, 3 unlabelled samples." in found.text
+    task = LabelTask(X[3:], y[3:], X[:3])
+    facts = dict(make_headline(Subject(search, task, list("abcd"), None, 0, [])).facts)
+    assert facts == {"samples": "72", "columns": "4", "classes": "3", "unlabelled": "3", "candidates": "1"}
+    assert "unlabelled" in found.text
 
 
 @pytest.mark.parametrize("dissimilar", [True, False])

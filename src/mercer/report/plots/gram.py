@@ -15,7 +15,15 @@ FEW_ROWS = 400  # fewer than dots of a picture
 CLIPPED = 3.0  # percent of the values at either end that share the end's colour
 
 
-def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool = True) -> Any:
+def plot_gram(
+    kernel: Any,
+    X: Any,
+    y: Any = None,
+    ax: Any = None,
+    *,
+    bar: bool = True,
+    limits: tuple[float, float] | None = None,
+) -> Any:
     """Draw the Gram matrix of samples, sorted by class [as CKS02, Fig. 3; KT03, Fig. 1].
 
     Pairs of samples that are similar by the kernel are bright. Where it knows the classes, there are bright
@@ -34,6 +42,9 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool =
         Where to draw. None makes a new figure with pyplot.
     bar : bool, default=True
         Whether to draw a colour bar.
+    limits : (float, float), default=None
+        The values of the darkest and the brightest colour, to compare several matrices. None: those of this
+        one, but for three percent at either end.
 
     Returns
     -------
@@ -53,7 +64,7 @@ def plot_gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, *, bar: bool =
     classes = read_classes(y, len(K))
     order = np.argsort(classes.of_row, kind="stable")
     ax = make_axes(ax, SIZE)
-    low, high = colour_range(K)
+    low, high = colour_range(K) if limits is None else limits
     # blurred, few entries would be no clearer, and the picture a larger file
     smoothing = "nearest" if len(K) <= FEW_ROWS else "auto"
     shown = K[np.ix_(order, order)]

@@ -10,6 +10,7 @@ from mercer.search import CandidateResult, Measure, SearchResult
 
 WIDTH, LINE_HEIGHT = 5.6, 0.36  # inches
 MARKED = COLOURS[5]
+FAR = 1.5  # times the others' range: what is farther away is a number at the edge
 STAR = r"$\bigstar$"  # of matplotlib's own fonts, which the user's may lack
 
 
@@ -49,6 +50,7 @@ def plot_leaderboard(search: Any, ax: Any = None) -> Any:
         raise ValueError("no candidate was scored: there is nothing to draw")
     ax = make_axes(ax, figure_size(len(scored)))
     _draw_bars(ax, scored)
+    _keep_room(ax, scored, result)
     for place, one in enumerate(scored):
         if one.name == result.reference:
             _draw_reference(ax, one)
@@ -86,6 +88,32 @@ def _draw_bars(ax: Any, scored: Sequence[CandidateResult]) -> None:
     ax.set_yticks(places, [plain_text(one.name) for one in scored])
     ax.set_ylim(len(scored) - 0.5, -0.5)  # the first line on top
     ax.set_xlabel(f"cross-validated {scored[0].measure.metric.name} ± one standard error")
+
+
+def _keep_room(ax: Any, scored: Sequence[CandidateResult], result: SearchResult) -> None:
+    """Leave what takes no learning outside, as a number, where it would press the others together."""
+    others = [one.measure for one in scored if one.name != result.baseline]
+    if len(others) == len(scored) or not others:
+        return
+    low = min(one.value - _bar(one) for one in others)
+    high = max(one.value + _bar(one) for one in others)
+    room = FAR * ((high - low) or abs(high) or 1.0)
+    place = [one.name for one in scored].index(result.baseline or "")
+    value = scored[place].measure.value
+    if low - room <= value <= high + room:
+        return
+    is_right = value > high
+    edge = (high - low or abs(high)) * 0.35
+    ax.set_xlim((low - 0.15 * edge, high + edge) if is_right else (low - edge, high + 0.15 * edge))
+    text = f"{100 * value:.1f} %" if result.metric.percent else f"{value:.3g}"
+    ax.annotate(
+        f"{text} →" if is_right else f"← {text}",
+        (1.0 if is_right else 0.0, place),
+        xycoords=("axes fraction", "data"),
+        ha="right" if is_right else "left",
+        va="center",
+        color=COLOURS[0],
+    )
 
 
 def _bar(measure: Measure) -> float:

@@ -1,31 +1,60 @@
-"""The sections of the report's page, by the kind of task."""
+"""The sections of the report's page: questions in the order in which people ask them, by the kind of task."""
 
 from collections.abc import Callable, Mapping
 
 from mercer.report.content import Section, Subject
 from mercer.report.sections.calibration import show_calibration
+from mercer.report.sections.columns import show_columns
+from mercer.report.sections.curves import show_curves
+from mercer.report.sections.failures import show_failures
+from mercer.report.sections.headline import make_headline
 from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
-from mercer.report.sections.model import show_gaussians, show_rounds, show_shapes
+from mercer.report.sections.model import show_gaussians, show_levels, show_rounds, show_shapes
 from mercer.report.sections.pairs import show_pair_map, show_pairs
-from mercer.report.sections.ranking import show_ranking, summarize, winning_kernel
+from mercer.report.sections.ranking import show_ranking, winning_kernel
+from mercer.report.sections.relevance import show_relevance
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 
-Makers = Mapping[Callable[[Subject], Section], str]
+Makers = Mapping[Callable[[Subject], Section], str]  # the names are for the list of what was left out
 
-# after the ranking, in the order of the page; the name is for the list of what was left out
-SECTIONS: Mapping[type, Makers] = {
-    LabelTask: {
-        show_grams: "Gram matrices",
-        show_maps: "Kernel PCA",
-        show_rounds: "Error by round",
-        show_shapes: "Shape functions",
-        show_gaussians: "Gaussians",
-        show_confusion: "Confusion matrix",
-        show_calibration: "Probabilities",
-        show_neighbours: "Nearest neighbours",
-    },
-    PairTask: {show_pair_map: "Kernel PCA", show_pairs: "Distances of pairs"},
+GOOD, USES, SEES, FAILS, DATA = "good", "uses", "sees", "fails", "data"
+WORDS = {
+    GOOD: "Is it any good?",
+    USES: "What does it use?",
+    SEES: "What does the kernel see?",
+    FAILS: "Where does it fail?",
+    DATA: "What went in?",
 }
 
-__all__ = ["SECTIONS", "Makers", "show_ranking", "summarize", "winning_kernel"]
+SECTIONS: Mapping[type, Mapping[str, Makers]] = {
+    LabelTask: {
+        GOOD: {
+            show_ranking: "Ranking",
+            show_curves: "Every threshold",
+            show_confusion: "Confusion matrix",
+            show_calibration: "Probabilities",
+        },
+        USES: {
+            show_relevance: "Columns that matter",
+            show_shapes: "Shape functions",
+            show_levels: "Levels of categories",
+            show_rounds: "Error by round",
+            show_gaussians: "Gaussians",
+        },
+        SEES: {
+            show_grams: "Gram matrices",
+            show_maps: "Map",
+            show_neighbours: "Nearest neighbours",
+        },
+        FAILS: {show_failures: "The worst samples"},
+        DATA: {show_columns: "Columns"},
+    },
+    PairTask: {
+        GOOD: {show_ranking: "Ranking", show_pairs: "Distances of pairs"},
+        SEES: {show_pair_map: "Map"},
+        DATA: {show_columns: "Columns"},
+    },
+}
+
+__all__ = ["SECTIONS", "WORDS", "Makers", "make_headline", "winning_kernel"]

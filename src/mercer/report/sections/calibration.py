@@ -1,13 +1,19 @@
 """Whether probabilities can be believed: how often held-out samples are of the class that was given each."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer._typing import Array, Flags
 from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.picture import Picture, draw_picture
+from mercer.report.plots.style import COLOURS, ink
 from mercer.search.label_task import decision_values
+from mercer.search.result import Z95
 from mercer.search.words import percent
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the probability of the most probable class
+SIZE = (4.5, 3.7)  # inches
 ENOUGH = 5  # samples that a share is computed from
 
 
@@ -23,9 +29,51 @@ def show_calibration(subject: Subject) -> Section:
         "or for more than two classes a softmax. If they are true, the most probable class is right as often "
         "as it is said to be.",
     ]
-    rows = tabulate(chances.max(axis=1), guess == data.y)
+    said, right = chances.max(axis=1), guess == data.y
+    rows = tabulate(said, right)
     heads = ["probability of the most probable class", "held-out samples", "mean probability", "right"]
-    return Section("calibration", "Probabilities", text, tables=[Table("Said and seen", heads, rows)])
+    return Section(
+        "calibration",
+        "Probabilities",
+        text,
+        [_draw(said, right)],
+        [Table("Said and seen", heads, rows, folded=True)],
+    )
+
+
+def _draw(said: Array, right: Flags) -> Picture:
+    """Return what was said against what was seen, with 95 % intervals of Wilson's."""
+    place = np.searchsorted(EDGES, said, side="right") - 1
+    groups = [place == k for k in np.unique(place) if (place == k).sum() >= ENOUGH]
+    points = [
+        (float(said[mine].mean()), *_interval(int(right[mine].sum()), int(mine.sum()))) for mine in groups
+    ]
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        lowest = max(0.0, min([0.5, *(low for _, low, _, _ in points)]) - 0.05)
+        ax.plot([lowest, 1], [lowest, 1], color=ink(), lw=1.0, ls=(0, (4, 3)), alpha=0.6)
+        for x, low, seen, high in points:
+            ax.plot([x, x], [low, high], color=COLOURS[0], lw=1.8)
+            ax.plot(x, seen, "o", color=COLOURS[0], ms=7)
+        ax.set(xlabel="probability that was given", ylabel="share that was right", xlim=(lowest, 1.02))
+        ax.set_ylim(lowest, 1.02)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    return draw_picture(
+        draw,
+        SIZE,
+        alt="How often the most probable class was right, against the probability it was given.",
+        caption="On the dashed line what was said is what was seen; bars are 95 % intervals",
+    )
+
+
+def _interval(n_right: int, n: int) -> tuple[float, float, float]:
+    """Return Wilson's 95 % interval of a share, with the share in the middle."""
+    share, z2 = n_right / n, Z95**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * float(np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return middle - half, share, middle + half
 
 
 def tabulate(said: Array, right: Flags) -> list[list[str]]:

@@ -1,18 +1,22 @@
 """The middle of the page: held-out samples as a plain kernel sees them, and as the winner's does."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import KernelCenterer
 
-from mercer._typing import Index
+from mercer._typing import Array, Index
 from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table, span
 from mercer.report.held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows
 from mercer.report.picture import Picture, draw_picture
-from mercer.report.plots import confusion, embedding, gram
+from mercer.report.plots import confusion, gram
 from mercer.report.plots.confusion import count_confusions, plot_confusion
-from mercer.report.plots.embedding import plot_embedding
-from mercer.report.plots.gram import colour_range, plot_gram
+from mercer.report.plots.embedding import map_rows
+from mercer.report.plots.gram import colour_range, gram_matrix, plot_gram
+from mercer.report.plots.style import read_classes
+from mercer.report.scatter import Scatter, draw_scatter
 from mercer.search.label_task import draw_by_class
 from mercer.search.words import percent
 
@@ -24,6 +28,7 @@ AXES = (
 ENOUGH_ROWS = 5  # held out of each class, for pictures and numbers to mean something
 PLAIN = "A plain kernel (RBF)"
 MOST_QUERIES = 6  # samples whose neighbours are shown
+FEW_CLASSES = 10
 MOST_LISTED = 30  # classes of the confusion matrix as a table
 
 
@@ -31,31 +36,44 @@ def show_grams(subject: Subject) -> Section:
     """Return the Gram matrices of both kernels, and what they come to in numbers."""
     data, after = _kernel(subject)
     few = _some(data, GRAM_ROWS, subject)
-    pictures = [
-        _draw_gram(kernel, data.X[few], data.y[few], name)
-        for name, kernel in ((PLAIN, data.before), (winners(subject), after))
-    ]
+    kernels = {PLAIN: data.before, winners(subject): after}
+    matrices = {name: correlations(np.asarray(kernel(data.X[few]))) for name, kernel in kernels.items()}
+    ranges = np.array([colour_range(K) for K in matrices.values()])
+    limits = float(ranges[:, 0].min()), float(ranges[:, 1].max())
+    pictures = [_draw_gram(K, data.y[few], name, limits) for name, K in matrices.items()]
+    dark, bright = span(*limits)
     text = [
         *few_rows(data),
-        "How similar the held-out samples are to each other, sorted by class: bright is similar. A kernel "
-        "that knows the classes shows bright blocks along the diagonal. The colours of each picture are "
-        "scaled to its own range: compare the patterns, not the colours.",
+        "How similar the held-out samples are to each other, sorted by class. A kernel that knows the "
+        "classes shows bright blocks along the diagonal. Both pictures have one scale, from dark "
+        f"({dark}) to bright ({bright}): similarity is the cosine of the angle between two samples, "
+        "seen from the mean of all.",
+    ]
+    table = _figures(subject, data, after)
+    notes = [
         "The plain kernel learns nothing: it is the RBF kernel on standardised features with the default "
         "width, γ = 1 / the number of features.",
-        "Alignment is the cosine of the angle to the matrix that is 1 for two samples of the same class and "
-        "0 for others. Compare the centred one: it does not depend on a constant added to a kernel.",
+        "Alignment is the cosine of the angle between the centred kernel matrix and the one that is 1 for "
+        "two samples of the same class and 0 for others. An SVM does not need it: it weighs samples, and may "
+        "separate well by a kernel that is less aligned.",
     ]
-    return Section("gram", "Gram matrices", text, pictures, [_figures(subject, data, after)])
+    return Section("gram", "Similarities", text, pictures, [table], notes)
 
 
-def _draw_gram(kernel: Any, X: Any, y: Any, name: str) -> Picture:
-    K = np.asarray(kernel(X))
-    dark, bright = span(*colour_range(K))
+def correlations(K: Array) -> Array:
+    """Return the cosines of the angles between samples in feature space, seen from their mean."""
+    centred: Array = KernelCenterer().fit_transform((K + K.T) / 2.0)
+    lengths = np.sqrt(np.maximum(np.diag(centred), 1e-12 * max(float(np.trace(centred)), 1e-300)))
+    cosines: Array = centred / np.outer(lengths, lengths)
+    return cosines
+
+
+def _draw_gram(K: Array, y: Any, name: str, limits: tuple[float, float]) -> Picture:
     return draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
-        lambda figure: plot_gram(K, None, y, figure.subplots(), bar=False),
+        lambda figure: plot_gram(K, None, y, figure.subplots(), bar=False, limits=limits),
         gram.SIZE,
-        alt=f"The Gram matrix of {len(K)} held-out samples sorted by class. {name}.",
-        caption=f"{name}: dark is {dark}, bright {bright}",
+        alt=f"The similarities of {len(K)} held-out samples sorted by class. {name}.",
+        caption=name,
     )
 
 
@@ -63,26 +81,31 @@ def show_maps(subject: Subject) -> Section:
     """Return the kernel PCA of held-out samples by both kernels."""
     data, after = _kernel(subject)
     few = _some(data, MAP_ROWS, subject)
+    names = [f"{subject.name_row(data.rows[i])}: {data.y[i]}" for i in few]
     pictures = [
-        draw_map(kernel, data.X[few], data.y[few], name)
-        for name, kernel in ((PLAIN, data.before), (winners(subject), after))
+        draw_map(kernel, data.X[few], data.y[few], names, caption)
+        for caption, kernel in ((PLAIN, data.before), (winners(subject), after))
     ]
     text = [
         *few_rows(data),
-        f"Held-out samples on {AXES}",
+        f"Held-out samples on {AXES} Point at one to see which it is.",
     ]
-    return Section("map", "Kernel PCA", text, pictures)
+    return Section("map", "Map", text, pictures)
 
 
-def draw_map(kernel: Any, X: Any, y: Any, caption: str) -> Picture:
-    """Return the map of samples as a picture."""
-    K = np.asarray(kernel(X))
-    coloured = "" if y is None else ", coloured by class"
-    return draw_picture(
-        lambda figure: plot_embedding(K, None, y, figure.subplots()),
-        embedding.SIZE,
+def draw_map(kernel: Any, X: Any, y: Any, names: Sequence[str], caption: str) -> Scatter:
+    """Return the map of samples by kernel PCA."""
+    K = gram_matrix(kernel, X)
+    places, shares = map_rows(K)
+    coloured = "" if y is None else ", marked by class"
+    first, second = (f"{100 * share:.0f} % of the variance" for share in shares)
+    return draw_scatter(
+        places,
+        read_classes(y, len(K)),
+        names,
         alt=f"A map of {len(K)} samples by kernel PCA{coloured}. {caption}.",
         caption=caption,
+        labels=(f"first axis: {first}", f"second axis: {second}"),
     )
 
 
@@ -103,10 +126,20 @@ def show_confusion(subject: Subject) -> Section:
         f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: the "
         "error to expect on new samples is the one at the top of the page.",
     ]
-    tables = []
+    recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
+    precision = counts.diagonal() / np.maximum(counts.sum(axis=0), 1)
+    lines = [
+        [name, str(n), percent(float(found)) if n else "–", percent(float(right)) if m else "–"]
+        for name, n, m, found, right in zip(
+            names, counts.sum(axis=1), counts.sum(axis=0), recall, precision, strict=True
+        )
+    ]
+    heads = ["class", "held-out samples", "recall: of them found", "precision: of those said, right"]
+    tables = [Table("By class", heads, lines, folded=len(names) > FEW_CLASSES)]
     if len(names) <= MOST_LISTED:
         rows = [[name, *map(str, line)] for name, line in zip(names, counts, strict=True)]
-        tables = [Table("Samples by true and predicted class", ["true class", *names], rows, folded=True)]
+        caption = "Samples by true and predicted class"
+        tables.append(Table(caption, ["true class", *names], rows, folded=True))
     return Section("confusion", "Confusion matrix", text, [picture], tables)
 
 
@@ -167,7 +200,6 @@ def _figures(subject: Subject, data: HeldOut, after: Any) -> Table:
     n_nearest = count_neighbours(data)
     names = (
         "alignment with the classes",
-        "alignment, both centred",
         f"same class among {n_nearest} nearest" if n_nearest > 1 else "same class as the nearest",
     )
     pairs = zip(names, measure(data.before, data), measure(after, data), strict=True)

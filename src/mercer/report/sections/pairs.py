@@ -52,15 +52,16 @@ def show_pair_map(subject: Subject) -> Section:
     learns = _learner(subject) is not None
     some = np.sort(RandomState(subject.seed).permutation(len(X))[:MAP_ROWS])
     plain = after.with_base(Projected(np.eye(X.shape[1])))
+    names = [subject.name_row(i) for i in some]
     pictures = [
-        draw_map(kernel, X[some], None, caption)
+        draw_map(kernel, X[some], None, names, caption)
         for caption, kernel in ((PLAIN_DISTANCE, plain), (winners(subject), after))[: 1 + learns]
     ]
     text = [
-        f"Samples on {AXES}",
+        f"Samples on {AXES} Point at one to see which it is.",
         "The winner's kernel was learned from all pairs." if learns else ONLY_PLAIN,
     ]
-    return Section("map", "Kernel PCA", text, pictures)
+    return Section("map", "Map", text, pictures)
 
 
 def _learner(subject: Subject) -> Any:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from mercer.kernels import Rescaled
 from mercer.kernels.description import count, describe_kernel
 from mercer.report.content import Section, Subject, Table, duration, unbroken
@@ -13,10 +11,9 @@ from mercer.search import CandidateResult, SearchResult
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import (
+    MEANINGS,
     PAIRS_DRAWN,
     best_of,
-    compare_with_reference,
-    describe_blend,
     describe_comparison,
     describe_difference,
     describe_end,
@@ -24,7 +21,6 @@ from mercer.search.words import (
     describe_metric,
     describe_rule,
     describe_settings,
-    doubts,
     expected_on_new_samples,
     explain_selection,
 )
@@ -32,35 +28,30 @@ from mercer.search.words import (
 CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
 
 
-def summarize(subject: Subject) -> list[str]:
-    """Return the page's first sentences: the data, the winner, how good it is, and the comparison."""
-    result, kernel = subject.result, winning_kernel(subject.search)
-    named = f"{subject.data_name}: " if subject.data_name else ""
-    described = "" if kernel is None else f": {describe_kernel(kernel)}"
-    sentences = [
-        f"{named}{', '.join(_describe_data(subject.task))}.",
-        f"The winner is {result.winner}{described}.",
-        describe_blend(result),
-        expected_on_new_samples(result),
-        compare_with_reference(result),
-        *doubts(result),
-    ]
-    return [sentence for sentence in sentences if sentence]
+def describe_winner(subject: Subject) -> str:
+    """Say which candidate was selected, and what it is."""
+    name, kernel = str(subject.result.winner), winning_kernel(subject.search)
+    meaning = f": {MEANINGS[name]}" if name in MEANINGS else ""
+    described = "" if kernel is None else f" Its kernel: {describe_kernel(kernel)}."
+    return f"The winner is {name}{meaning}.{described}"
 
 
 def show_ranking(subject: Subject) -> Section:
     """Return the leaderboard, as a picture and as a table."""
     result = subject.result
     text = [
+        explain_selection(result),
+        describe_end(result),
+    ]
+    notes = [
+        expected_on_new_samples(result),
         "All candidates are scored on the same folds; those that fall behind or run out of time, on the "
         "first ones only.",
         *_describe_scores(subject),
         describe_rule(result),
-        explain_selection(result),
-        describe_end(result),
     ]
-    sentences = [sentence for sentence in text if sentence]
-    return Section("leaderboard", "Leaderboard", sentences, [_draw(result)], [_table(result)])
+    said, more = ([sentence for sentence in some if sentence] for some in (text, notes))
+    return Section("leaderboard", "Ranking", said, [_draw(result)], [_table(result)], more)
 
 
 def pairs_were_drawn(subject: Subject) -> bool:
@@ -73,17 +64,6 @@ def winning_kernel(search: Any) -> Any:
     """Return the kernel of the winner for standardised samples, or None if it is not known."""
     kernel = search.best_kernel_
     return kernel.base if isinstance(kernel, Rescaled) else kernel
-
-
-def _describe_data(task: LabelTask | PairTask) -> list[str]:
-    n_samples, n_features = task.X.shape
-    said = [count(n_samples, "sample"), count(n_features, "feature")]
-    if isinstance(task, LabelTask):
-        said.append(f"{len(np.unique(task.y))} classes")
-    else:
-        kinds = zip(task.pairs, ("similar pair", "dissimilar pair"), strict=True)
-        said += [count(len(kind), name) for kind, name in kinds if len(kind)]
-    return said if task.unlabelled is None else [*said, count(len(task.unlabelled), "unlabelled sample")]
 
 
 def _describe_scores(subject: Subject) -> list[str]:
@@ -107,7 +87,7 @@ def _draw(result: SearchResult) -> Picture:
 
 def _table(result: SearchResult) -> Table:
     columns = ["candidate", result.metric.name, f"against {result.reference}"]
-    columns += ["fit time", "predict time", "settings", "note"]
+    columns += ["what it is", "fit time", "predict time", "settings", "note"]
     rows = [_cells(one) for one in result.candidates]
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]  # the others are empty
     first = best_of(result.metric)
@@ -125,6 +105,7 @@ def _cells(one: CandidateResult) -> list[str]:
         one.name,
         unbroken(describe_measure(one.measure) or "–"),
         unbroken(describe_difference(one.difference, one.measure.metric)),
+        MEANINGS.get(one.name, ""),
         duration(one.fit_seconds),
         duration(one.predict_seconds),
         describe_settings(one.settings),

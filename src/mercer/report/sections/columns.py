@@ -1,0 +1,49 @@
+"""What went in: the columns of the table, what they were taken for, and what was dropped."""
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.report.content import Section, Subject, Table, span
+from mercer.tables.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
+
+MOST_LISTED = 300  # columns
+MOST_LEVELS = 8
+
+
+def show_columns(subject: Subject) -> Section:
+    """Return a line for each column, and why others were dropped."""
+    X, encoder = subject.task.X, subject.encoder
+    kinds = {} if encoder is None else {kind.name: kind for kind in encoder.columns_}
+    names = list(subject.columns)
+    rows = [
+        [name, *_describe(kinds.get(name), X[:, features], subject.gaps.get(name))]
+        for name, features in list(subject.columns.items())[:MOST_LISTED]
+    ]
+    heads = ["column", "kind", "missing", "values"]
+    tables = [Table("Columns that were used", heads, rows, folded=len(rows) > 12)]
+    dropped = {} if encoder is None else encoder.dropped_
+    if dropped:
+        lines = [[name, reason] for name, reason in dropped.items()]
+        tables.append(Table("Columns that were not used", ["column", "why"], lines, folded=len(lines) > 12))
+    text = [f"{len(names)} columns were used, as {X.shape[1]} features, and {len(dropped)} were not."]
+    if encoder is None:
+        text = [f"{X.shape[1]} features, numbers as they were given."]
+    text += [] if encoder is None else encoder.notes_
+    text += [f"The first {MOST_LISTED} are listed."] if len(names) > MOST_LISTED else []
+    return Section("columns", "Columns", text, tables=tables)
+
+
+def _describe(kind: Kind | None, values: Array, n_missing: int | None) -> list[str]:
+    """Return the kind of a column, how many cells are missing, and its range or levels."""
+    missing = "–" if n_missing is None else str(n_missing)
+    if isinstance(kind, CategoryColumn):
+        levels = ", ".join(map(str, kind.values[:MOST_LEVELS]))
+        more = len(kind.values) - MOST_LEVELS
+        return ["category", missing, f"{levels}{f', and {more} more' if more > 0 else ''}"]
+    if isinstance(kind, DateColumn):
+        return ["date", missing, f"as {', '.join(kind.parts)}"]
+    if kind is None or isinstance(kind, NumberColumn):
+        low, high = span(float(values[:, 0].min()), float(values[:, 0].max()))
+        middle = span(float(np.median(values[:, 0])), float(values[:, 0].max()))[0]
+        return ["number", missing, f"{low} to {high}, median {middle}"]
+    return ["text", missing, f"as {values.shape[1]} components of words"]

@@ -1,0 +1,73 @@
+"""How well two classes are told apart at every threshold, on held-out samples."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+from mercer._typing import Array, Flags
+from mercer.report.content import Omitted, Section, Subject
+from mercer.report.picture import Picture, draw_picture
+from mercer.report.plots.style import COLOURS, ink, plain_text
+from mercer.search.label_task import decision_values
+
+SIZE = (4.5, 3.7)  # inches
+
+
+def show_curves(subject: Subject) -> Section:
+    """Return the ROC curve and the curve of precision and recall."""
+    data, classes = subject.held_out, subject.search.classes_
+    if data is None:
+        raise Omitted("there is no model fitted to a part of the samples")
+    if len(classes) != 2 or len(np.unique(data.y)) != 2:
+        raise Omitted("they are of two classes")
+    truth = data.y == classes[1]
+    values = decision_values(data.predictor, data.X, classes)
+    text = [
+        f"A threshold on the decision value trades one kind of error for the other. Here class "
+        f"{classes[1]} is what is looked for, in {len(truth)} held-out samples.",
+    ]
+    return Section(
+        "curves", "Every threshold", text, [_roc(truth, values), _precision(truth, values, classes[1])]
+    )
+
+
+def _roc(truth: Flags, values: Array) -> Picture:
+    wrong, found, _ = roc_curve(truth, values)
+    area = float(roc_auc_score(truth, values))
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        ax.plot([0, 1], [0, 1], color=ink(), lw=1.0, ls=(0, (4, 3)), alpha=0.6)
+        ax.plot(wrong, found, color=COLOURS[0], lw=2.0)
+        _label(ax, "false alarms, as a share of the others", "share that is found")
+
+    return draw_picture(
+        draw,
+        SIZE,
+        alt=f"The ROC curve; the area below it is {area:.3f}.",
+        caption=f"ROC curve: area {area:.3f}",
+    )
+
+
+def _precision(truth: Flags, values: Array, name: Any) -> Picture:
+    precision, recall, _ = precision_recall_curve(truth, values)
+    mean, rate = float(average_precision_score(truth, values)), float(truth.mean())
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        ax.axhline(rate, color=ink(), lw=1.0, ls=(0, (4, 3)), alpha=0.6)
+        ax.step(recall, precision, where="post", color=COLOURS[0], lw=2.0)
+        _label(ax, f"recall: share of {plain_text(name, 14)} that is found", "precision: share that is right")
+
+    return draw_picture(
+        draw,
+        SIZE,
+        alt=f"Precision against recall; the average precision is {mean:.3f}, without a model {rate:.3f}.",
+        caption=f"Average precision {mean:.3f}; dashed, without a model {rate:.3f}",
+    )
+
+
+def _label(ax: Any, across: str, up: str) -> None:
+    ax.set(xlabel=across, ylabel=up, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.spines[["top", "right"]].set_visible(False)

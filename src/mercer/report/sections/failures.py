@@ -1,0 +1,39 @@
+"""Where the model fails: the held-out samples that it is most wrong about, with their neighbours."""
+
+import numpy as np
+
+from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.held_out import nearest_rows
+from mercer.search.label_task import decision_values
+from mercer.search.words import percent
+
+MOST_SHOWN = 8
+N_NEAREST = 3
+
+
+def show_failures(subject: Subject) -> Section:
+    """Return the samples whose own class was given the lowest probability."""
+    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
+    if data is None or calibration is None:
+        raise Omitted("there are no decision values of held-out samples")
+    classes = subject.search.classes_
+    chances = calibration(decision_values(data.predictor, data.X, classes))
+    own = chances[np.arange(len(data.y)), np.searchsorted(classes, data.y)]
+    guess = data.predictor.predict(data.X)
+    worst = np.argsort(own, kind="stable")[:MOST_SHOWN]
+    n_wrong = int((guess != data.y).sum())
+    near = None if data.after is None else nearest_rows(data.after, data.X[worst], data.X_learned, N_NEAREST)
+    rows = []
+    for place, i in enumerate(worst):
+        cells = [subject.name_row(data.rows[i]), str(data.y[i]), str(guess[i]), percent(float(own[i]))]
+        if near is not None:
+            cells += [f"{subject.name_row(data.learned_rows[j])}: {data.y_learned[j]}" for j in near[place]]
+        rows.append(cells)
+    heads = ["held-out sample", "its class", "predicted", "probability given to its class"]
+    heads += [] if near is None else [f"nearest {k + 1}" for k in range(near.shape[1])]
+    text = [
+        f"{n_wrong} of {len(guess)} held-out samples are predicted wrong. These are the ones that the model "
+        "is most mistaken or least sure about: look whether their class is right, and what is near them.",
+    ]
+    table = Table("The lowest probability of the own class first", heads, rows, stacks=True)
+    return Section("failures", "The worst samples", text, tables=[table])

@@ -1,0 +1,85 @@
+"""The top of the page: what is predicted, how well, and beside what."""
+
+import numpy as np
+
+from mercer.kernels.description import count
+from mercer.report.content import Bar, Headline, Subject, duration
+from mercer.report.sections.ranking import describe_winner
+from mercer.search import Measure
+from mercer.search.label_task import LabelTask
+from mercer.search.pair_task import PairTask
+from mercer.search.words import (
+    compare_with_reference,
+    describe_blend,
+    describe_value,
+    doubts,
+    interval_of,
+    reference_name,
+)
+
+
+def make_headline(subject: Subject) -> Headline:
+    """Return what the page says to those who read no further."""
+    result = subject.result
+    measure = result.measure or Measure(result.metric)
+    new = "pairs" if isinstance(subject.task, PairTask) else "samples"
+    sentences = [
+        describe_winner(subject),
+        describe_blend(result),
+        compare_with_reference(result),
+        *doubts(result),
+    ]
+    return Headline(
+        _title(subject),
+        f"expected {result.metric.name} on new {new}",
+        describe_value(measure),
+        interval_of(measure),
+        _bars(subject, measure),
+        _facts(subject),
+        [sentence for sentence in sentences if sentence],
+    )
+
+
+def _title(subject: Subject) -> str:
+    source = subject.data_name
+    if isinstance(subject.task, PairTask):
+        return f"Which rows of {source} are similar" if source else "Which samples are similar"
+    target = subject.target_name or "the class"
+    return f"Predicting {target}{f' from {source}' if source else ''}"
+
+
+def _bars(subject: Subject, measure: Measure) -> list[Bar]:
+    """Return the expected value beside those of the reference and of no model."""
+    result = subject.result
+    others = {reference_name(result): result.reference, result.baseline or "": result.baseline}
+    values = {"this model": measure}
+    for shown, name in others.items():
+        if name in result.names() and result.candidate(name).measure.is_known:
+            values[shown] = result.candidate(name).measure
+    known = {name: one for name, one in values.items() if one.is_known}
+    longest = max((abs(one.value) for one in known.values()), default=0.0) or 1.0
+    return [
+        Bar(name, describe_value(one), round(100.0 * max(one.value, 0.0) / longest, 1), name == "this model")
+        for name, one in known.items()
+    ]
+
+
+def _facts(subject: Subject) -> list[tuple[str, str]]:
+    """Return the data in numbers, and how long it took."""
+    task = subject.task
+    n_samples, n_features = task.X.shape
+    n_columns = len(subject.columns)
+    features = count(n_features, "feature")
+    facts = [
+        ("samples", str(n_samples)),
+        ("columns", str(n_columns) if n_columns == n_features else f"{n_columns} ({features})"),
+    ]
+    if isinstance(task, LabelTask):
+        facts.append(("classes", str(len(np.unique(task.y)))))
+    else:
+        kinds = zip(task.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
+        facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]
+    if task.unlabelled is not None:
+        facts.append(("unlabelled", str(len(task.unlabelled))))
+    facts.append(("candidates", str(len(subject.result.compared()))))
+    return facts if np.isnan(subject.seconds) else [*facts, ("time", duration(subject.seconds))]

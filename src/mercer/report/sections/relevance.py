@@ -1,0 +1,111 @@
+"""Which columns the predictions depend on: how much worse they are when a column is shuffled."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+
+from mercer._typing import Array
+from mercer.kernels.description import count
+from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.held_out import HeldOut
+from mercer.report.picture import Picture, draw_picture
+from mercer.report.plots.style import COLOURS, ink, plain_text
+from mercer.search.label_task import decision_values
+
+REPEATS = 3
+MOST_PREDICTIONS = 100_000  # of shuffled samples, in all
+LEAST_ROWS = 50
+MOST_BARS = 15
+WIDTH, LINE_HEIGHT = 5.6, 0.3  # inches
+
+
+class Losses(NamedTuple):
+    """What shuffling is judged by: its name, and the mean of it on samples."""
+
+    name: str
+    mean: Any  # of a model's samples and their targets
+
+
+def show_relevance(subject: Subject) -> Section:
+    """Return how much each column matters to the predictions for held-out samples."""
+    data = subject.held_out
+    if data is None:
+        raise Omitted("there is no model fitted to a part of the samples")
+    losses = label_losses(subject, data)
+    rises = shuffle_columns(subject, data, losses)
+    order = np.argsort(-rises.mean(axis=1), kind="stable")
+    names = list(subject.columns)
+    shown = order[:MOST_BARS]
+    text = [
+        f"How much the {losses.name} rises on held-out samples when the values of a column are shuffled "
+        "among them, so that the column says nothing; the mean of "
+        f"{REPEATS} shufflings. Columns that say the same stand in for each other, and look less important."
+    ]
+    rows = [[names[k], f"{rises[k].mean():.4f}", f"{np.ptp(rises[k]):.4f}"] for k in order]
+    heads = ["column", f"rise of the {losses.name}", "between shufflings"]
+    return Section(
+        "relevance",
+        "Columns that matter",
+        text,
+        [_draw(names, rises, shown, losses.name)],
+        [Table("All columns, the most important first", heads, rows, folded=True)],
+    )
+
+
+def label_losses(subject: Subject, data: HeldOut) -> Losses:
+    """Return the log loss of probabilities; of a model without any, the error."""
+    classes, calibration = subject.search.classes_, getattr(subject.search, "calibration_", None)
+    if calibration is None:
+        return Losses("error", lambda X, y: float(np.mean(data.predictor.predict(X) != y)))
+
+    def log_loss(X: Array, y: Any) -> float:
+        chances = calibration(decision_values(data.predictor, X, classes))
+        of_truth = chances[np.arange(len(y)), np.searchsorted(classes, y)]
+        return float(-np.log(np.maximum(of_truth, 1e-15)).mean())
+
+    return Losses("log loss", log_loss)
+
+
+def shuffle_columns(subject: Subject, data: HeldOut, losses: Losses) -> Array:
+    """Return by how much the loss rises, (n_columns, REPEATS). All features of a column move together."""
+    groups = subject.columns.values()
+    random = RandomState(subject.seed)
+    most = max(LEAST_ROWS, MOST_PREDICTIONS // (REPEATS * len(groups)))
+    some = np.sort(random.permutation(len(data.X))[:most])
+    X, y = data.X[some], data.y[some]
+    before = losses.mean(X, y)
+    rises = np.empty((len(groups), REPEATS))
+    for k, features in enumerate(groups):
+        for r in range(REPEATS):
+            shuffled = X.copy()
+            shuffled[:, features] = X[random.permutation(len(X))][:, features]
+            rises[k, r] = losses.mean(shuffled, y) - before
+    return rises
+
+
+def _draw(names: list[str], rises: Array, shown: Any, what: str) -> Picture:
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        places = np.arange(len(shown))
+        middle = rises[shown].mean(axis=1)
+        ax.barh(places, middle, color=COLOURS[0], height=0.7)
+        for place, k in zip(places, shown, strict=True):
+            ax.plot([rises[k].min(), rises[k].max()], [place, place], color=ink(), lw=1.2)
+        ax.axvline(0.0, color=ink(), lw=0.8)
+        ax.set_yticks(places, [plain_text(names[k]) for k in shown])
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_xlabel(f"rise of the {what} when shuffled")
+        ax.tick_params(left=False)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.locator_params(axis="x", nbins=6)
+
+    first = ", ".join(names[k] for k in shown[:3])
+    return draw_picture(
+        draw,
+        (WIDTH, 0.9 + LINE_HEIGHT * len(shown)),
+        alt=f"The {count(len(shown), 'column')} that matter most; first {first}.",
+        caption=""
+        if len(shown) == len(names)
+        else f"The {len(shown)} most important of {len(names)} columns",
+    )

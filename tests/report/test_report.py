@@ -1,0 +1,132 @@
+"""The report as a value: questions to pick from, tables of any kind, and what a notebook shows."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC
+
+from mercer import KernelSearchCV, KernelSVC, StumpSVC
+from mercer.report import Report
+from mercer.report.content import Subject
+from mercer.report.plots.style import read_classes
+from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter
+from mercer.report.sections.kernel import correlations
+from mercer.report.sections.relevance import Losses, shuffle_columns
+from mercer.search.label_task import LabelTask
+from report.html_page import Page, search_for
+
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
+
+def section_of(report, key):
+    return next(s for chapter in report.chapters for s in chapter.sections if s.key == key)
+
+
+@pytest.fixture(scope="module")
+def messy():
+    """A table whose class is said by a category, with a column of noise and one of a single value."""
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", "<blue>"], 120)
+    size = rng.normal(size=120)
+    size[::10] = np.nan
+    table = pd.DataFrame({"colour": colour, "size": size, "noise": rng.normal(size=120), "one": 1.0})
+    return table, np.where(colour == "red", "stop", "go")
+
+
+@pytest.fixture(scope="module")
+def report(messy, coarse_pictures):
+    X, y = messy
+    return Report(KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y), X, y)
+
+
+def test_questions_can_be_picked(linear, iris):
+    picked = Report(linear, *iris, questions=["fails", "good"])
+    assert [chapter.key for chapter in picked.chapters] == ["fails", "good"]
+    assert "Where does it fail?" in Page(picked.html()).text
+    with pytest.raises(ValueError, match="no question 'better'; there are good, uses, sees, fails, data"):
+        Report(linear, *iris, questions=["better"])
+
+
+def test_a_notebook_shows_the_page_in_a_frame(linear, iris):
+    shown = Report(linear, *iris, questions=["data"])._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert shown.count("<") == 2  # the frame, and its end
+
+
+def test_columns_of_a_table_are_named_and_what_was_dropped_is_said(report):
+    used, dropped = section_of(report, "columns").tables
+    kinds = {row[0]: row[1] for row in used.rows}
+    assert kinds == {"colour": "category", "size": "number", "noise": "number"}
+    assert dropped.rows == [["one", "it has a single value"]]
+    assert dict(report.headline.facts)["columns"] == "3 (6 features)"
+
+
+def test_the_levels_of_a_category_matter_together_and_are_bars(report):
+    relevance = section_of(report, "relevance").tables[0]
+    assert relevance.rows[0][0] == "colour"
+    levels = section_of(report, "levels").pictures[0]
+    assert "3 levels" in levels.alt
+    assert "3 most important" in section_of(report, "shapes").pictures[0].alt  # size, whether missing, noise
+
+
+def test_the_worst_samples_are_those_whose_class_got_the_least(report):
+    rows = section_of(report, "failures").tables[0].rows
+    given = [float(row[3].removesuffix(" %")) for row in rows]
+    assert given == sorted(given)
+    assert len(rows) == 8
+
+
+def test_shuffling_a_column_raises_the_loss_if_and_only_if_it_is_used(rng):
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 1] > 0).astype(int)
+    search = search_for({"linear": SVC(kernel="linear")}, X, y)
+    subject = Subject(search, LabelTask(X, y), ["a", "b", "c"], None, 0, [])
+    held = SimpleNamespace(X=X, y=y)
+    rises = shuffle_columns(subject, held, Losses("error", lambda X, y: float(np.mean((X[:, 1] > 0) != y))))
+    assert_allclose(rises[[0, 2]], 0.0)
+    assert (rises[1] > 0.4).all()  # half of the signs are wrong then
+
+
+def test_similarities_do_not_depend_on_a_constant_or_on_the_scale_of_a_kernel(rng):
+    Z = rng.normal(size=(20, 4))
+    K = Z @ Z.T
+    found = correlations(K)
+    assert_allclose(correlations(7.0 * K + 100.0), found, atol=1e-10)
+    centred = Z - Z.mean(axis=0)
+    cosine = centred @ centred.T / np.outer(*[np.linalg.norm(centred, axis=1)] * 2)
+    assert_allclose(found, cosine, atol=1e-10)
+
+
+def test_marks_of_a_map_are_inside_it_at_one_scale_and_say_their_names():
+    places = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 1.0]])
+    found = draw_scatter(
+        places,
+        read_classes(["a", "b", "b"], 3),
+        ["one", "<two>", "three"],
+        alt="x",
+        caption="",
+        labels=("", ""),
+    )
+    page = Page(found.svg)
+    marks = [attrs for attrs in page.all("path") if "transform" in attrs]
+    spots = np.array([[float(v) for v in m["transform"][10:-1].split()] for m in marks])
+    assert (spots > 0).all()
+    assert (spots < [WIDTH, HEIGHT]).all()
+    across, up = spots[1, 0] - spots[0, 0], spots[1, 1] - spots[2, 1]
+    assert across == pytest.approx(4.0 * up, rel=0.01)
+    assert {"one", "<two>", "three"} <= set(page.texts)
+    assert len({m["fill"] for m in marks}) == len({m["d"] for m in marks}) == 2
+
+
+def test_two_classes_have_curves_and_their_areas_are_said(messy):
+    X, y = messy
+    numbers = pd.get_dummies(X[["colour"]]).to_numpy(dtype=float) + np.random.default_rng(1).normal(
+        size=(120, 3)
+    )
+    curves = section_of(Report(search_for({"linear": KernelSVC()}, numbers, y), numbers, y), "curves")
+    roc, precision = (picture.caption for picture in curves.pictures)
+    assert 0.5 < float(roc.rpartition(" ")[2]) <= 1.0
+    assert precision.startswith("Average precision 0.")
