@@ -92,6 +92,17 @@ def test_a_feature_that_acts_only_together_with_another_comes_back():
     assert np.all(learner.relevance_[:2] > 2 * learner.relevance_[2:].max())
 
 
+def test_among_many_useless_features_those_are_found_that_act_only_together(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 60))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] > 0
+    learner = RelevanceKernel(random_state=0).fit(X, y)
+    assert set(np.argsort(learner.relevance_)[-4:]) == {0, 1, 2, 3}
+    monkeypatch.setattr(relevance, "SETTINGS", relevance.SETTINGS._replace(most_in_pairs=10))
+    blind = RelevanceKernel(random_state=0).fit(X, y)
+    assert blind.loss_.min() > 1.2 * learner.loss_.min()
+
+
 @EACH_BASE
 def test_the_units_of_features_do_not_matter(base):
     X, f = rows(150, 5)

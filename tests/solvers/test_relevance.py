@@ -5,12 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
+from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
 
 from mercer.kernels import Perceptron, Tree
 from mercer.solvers import relevance
-from mercer.solvers.relevance import average_slopes, fit_ridge, take_slopes
+from mercer.solvers.relevance import average_slopes, compare_products, fit_ridge, take_slopes
 
 KERNELS = {
     "tree": (Tree(1.0), 1, lambda X, Y: np.exp(-cdist(X, Y, "cityblock"))),
@@ -80,6 +81,26 @@ def test_the_average_is_that_of_products_of_two_machines(rng):
             slopes.append(s)
         total += np.sum(slopes[0] * slopes[1], axis=(0, 1))
     assert_allclose(found, total / 14, atol=1e-5 * np.abs(total).max())
+
+
+def test_pairs_of_features_are_compared_by_the_sums_of_their_products(rng):
+    X, coef = 5.0 + 2.0 * rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    X[0, 0], X[:, 3] = 1000.0, 7.0  # one far out counts as three deviations, a constant for nothing
+    score = compare_products(X, coef)
+    for a in range(3):
+        for b in range(3):
+            z, other = (np.clip((x - x.mean()) / x.std(), -3, 3) for x in (X[:, a], X[:, b]))
+            terms = [c * z * other for c in coef.T]
+            expected = sum(np.sum(term) ** 2 / np.sum(term**2) for term in terms)
+            assert_allclose(score[a, b], 0.0 if a == b else expected)
+    assert_allclose(score[3], 0.0)
+
+
+def test_of_useless_pairs_the_comparison_is_chi_squared(rng):
+    score = compare_products(rng.normal(size=(500, 60)), rng.normal(size=(500, 2)))
+    score = score[np.triu_indices(60, 1)]
+    for share in (0.1, 0.01):
+        assert_allclose(np.mean(score > chi2.isf(share, 2)), share, rtol=0.5)
 
 
 def test_of_useless_features_the_average_is_mostly_noise_around_zero():

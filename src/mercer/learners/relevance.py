@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from scipy.spatial.distance import cdist
+from scipy.stats import chi2
 from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
@@ -20,7 +21,7 @@ from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option
 from mercer.samples import check_rows
-from mercer.solvers.relevance import Ridge, average_slopes, fit_ridge
+from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
 
 
 class RelevanceSettings(NamedTuple):
@@ -47,6 +48,12 @@ class RelevanceSettings(NamedTuple):
     """Power of what is left then: those that are of use are more equal than their slopes."""
     added: tuple[int, ...] = (1, 2, 4)
     """Numbers of unused features, those of the largest slopes, that come back."""
+    couples: int = 4
+    """Levels of certainty at which unused features come back that act together with another one."""
+    by_chance: float = 0.05
+    """Chance that a pair of features seems to act together, and no pair does."""
+    most_in_pairs: int = 2000
+    """Features of which all pairs are looked at: there are as many as their square."""
     revival: float = 0.3
     """Weight of the feature whose slope is largest, however small its weight was, in the third that is tried.
     Without it no feature comes back that acts only together with others, found in a later round."""
@@ -168,7 +175,9 @@ class RelevanceKernel(KernelLearner):
       decides among them.
     - Where more than half of the features seem useless (half of these have a product below zero), a feature
       has a price, log D / n of the loss, or those would be kept that fit the labels by chance; and weightings
-      without the weak ones, more equal ones, and ones with unused features are tried, too.
+      without the weak ones, more equal ones, and ones with unused features are tried, too. Among these are
+      features that act only together with another one, which no slope shows while neither is used: what is
+      left of the targets is compared with the products of all pairs of features (of at most 2000).
     - Only the diagonal of the outer product; features are weighed, not mixed.
 
     References
@@ -308,9 +317,27 @@ class Rounds(NamedTuple):
 
         The unit stays: another one may be better whatever the features.
         """
-        more = [_add(machine.weight, slope, n) for n in SETTINGS.added] if self.price else []
+        if not self.price:
+            return []
+        together = self.together(machine)
+        levels = np.unique(together[together > 0])[::-1][: SETTINGS.couples]
+        more = [_add(machine.weight, slope, n) for n in SETTINGS.added]
+        more += [_add(machine.weight, together * (together >= level), len(slope)) for level in levels]
         tried = [self.fit(weight, (machine.ridge.penalty,), machine.unit) for weight in more]
         return [one for one in tried if one.cost < (1.0 - SETTINGS.little) * machine.cost]
+
+    def together(self, machine: Machine) -> Array:
+        """Return, for each feature that is not used, how surely the rest depends on its product with another.
+
+        Zero where that may be chance. No slope shows it as long as the other one is not used, either.
+        """
+        n_pairs = self.X.shape[1] * (self.X.shape[1] - 1) / 2
+        if self.X.shape[1] > SETTINGS.most_in_pairs or n_pairs < 1:
+            return np.zeros(self.X.shape[1])
+        score = compare_products(self.X, machine.ridge.coef)
+        chance = chi2.isf(SETTINGS.by_chance / n_pairs, self.T.shape[1])
+        best = np.where(machine.weight > 0, 0.0, score.max(axis=0))
+        return np.where(best > chance, best, 0.0)
 
     def refine(self, machine: Machine) -> Machine:
         """Return the machine with a better penalty, if one of its neighbours is."""

@@ -96,6 +96,25 @@ def average_slopes(
     return total / (n_splits * len(points))
 
 
+def compare_products(X: Array, coef: Array) -> Array:
+    r"""Return, for each pair of features, how surely the coefficients of a machine depend on their product.
+
+    .. math:: \sum_p \frac{(\sum_i c_{ip} z_{ia} z_{ib})^2}{\sum_i (c_{ip} z_{ia} z_{ib})^2}, \qquad a \ne b,
+
+    of standardised features z, none of them beyond three deviations. The coefficients are what is left of the
+    targets, times 1 / λ. Where a pair has no part in it, this is nearly chi-squared with as many degrees of
+    freedom as there are targets. O(n D²).
+    """
+    Z = X - X.mean(axis=0)
+    Z = np.clip(Z / np.where(Z.std(axis=0) > 0, Z.std(axis=0), 1.0), -3.0, 3.0)
+    score = np.zeros((X.shape[1], X.shape[1]))
+    for c in coef.T:
+        weighted = Z * c[:, None]
+        score += (weighted.T @ Z) ** 2 / np.maximum((weighted**2).T @ Z**2, 1e-300)
+    np.fill_diagonal(score, 0.0)
+    return score
+
+
 def _solve(K: Array, T: Array, rows: Index, penalty: float) -> Array:
     A = K[np.ix_(rows, rows)]
     A[np.diag_indices(len(A))] += penalty
