@@ -11,7 +11,7 @@ NAMES = (
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
     "cluster",  # of processes, for stumps
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
-    "relevance",  # of features
+    *("trees", "relevance"),  # all of them, and features
     "regression",  # numbers
     *("scaling", "search", "coverage"),  # before them, and among all of them
 )

@@ -15,6 +15,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--methods", nargs="+", help="some of those in methods.py (all that are not slow)")
     parser.add_argument("--rows", type=int, default=600, help="most training rows (600)")
     parser.add_argument("--splits", type=int, default=2, help="splits of each set (2)")
+    parser.add_argument("--budget", type=float, help="seconds that the search may take (as many as it needs)")
+    parser.add_argument("--jobs", type=int, default=1, help="cells at a time, one thread each (1)")
     parser.add_argument("--folder", type=Path, default=Path("tables-cells"), help="where cells are kept")
     parser.add_argument("--replay", action="store_true", help="compare ways to choose, not methods")
     parser.add_argument("--picture", type=Path, help="a file for the critical-difference picture")
@@ -28,7 +30,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         print(replay.replay(chosen.folder / "replay", names, chosen.splits, chosen.rows))
         return
     contenders = methods.installed(chosen.methods or methods.DEFAULT)
-    outcomes = summary.both(cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows))
+    how = {"budget": chosen.budget, "n_jobs": chosen.jobs}
+    outcomes = summary.both(cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows, **how))
     print(summary.describe(outcomes))
     if chosen.picture:
         errors = summary.by_set(outcomes)

@@ -5,16 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-
-def groups(ranks: pd.Series, difference: float) -> list[tuple[float, float]]:
-    """Return the largest intervals of ranks within which no two methods differ significantly."""
-    values = sorted(ranks)
-    found: list[tuple[float, float]] = []
-    for low in values:
-        high = max(value for value in values if value <= low + difference)
-        if high > low and (not found or high > found[-1][1]):
-            found.append((low, high))
-    return found
+from benchmarks.tables.summary import groups
 
 
 def draw_ranks(ranks: pd.Series, difference: float, n_sets: int, path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, studentized_range
 
-from benchmarks.tables.methods import SEARCH, WINNER
+from benchmarks.tables.methods import GRID_SEARCH, SEARCH, WINNER
 
 
 def both(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -39,10 +39,21 @@ def critical_difference(n_methods: int, n_sets: int, level: float = 0.95) -> flo
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets)))
 
 
+def groups(ranks: pd.Series, difference: float) -> list[tuple[float, float]]:
+    """Return the largest intervals of ranks within which no two methods differ significantly."""
+    values = sorted(ranks)
+    found: list[tuple[float, float]] = []
+    for low in values:
+        high = max(value for value in values if value <= low + difference)
+        if high > low and (not found or high > found[-1][1]):
+            found.append((low, high))
+    return found
+
+
 def describe(cells: list[dict[str, Any]]) -> str:
     """Return all tables as text."""
     errors = by_set(cells)
-    ranks, seconds = mean_ranks(errors), pd.DataFrame(cells).groupby("method")["cpu"].mean()
+    ranks, means = mean_ranks(errors), pd.DataFrame(cells).groupby("method").mean(numeric_only=True)
     # of each method against the search, over the sets: which is positive where the search is better
     apart = errors.sub(errors[SEARCH], axis=0) if SEARCH in errors else errors * np.nan
     table = pd.DataFrame(
@@ -51,14 +62,39 @@ def describe(cells: list[dict[str, Any]]) -> str:
             "mean rank": ranks,
             "over the search": apart.mean(),
             "±": apart.std() / np.sqrt(len(errors)),
-            "CPU s": seconds,
+            "CPU s": means["cpu"],
+            "log loss": means.get("log_loss"),
+            "calibration": 100 * means["calibration"] if "calibration" in means else None,
         }
     ).sort_values("mean rank")
-    line = f"{len(errors)} sets; ranks differ significantly if more than"
-    line += f" {critical_difference(len(table), len(errors)):.2f} apart"
-    parts = [errors.round(2).to_string(), table.round(2).to_string(), line]
+    parts = [errors.round(2).to_string(), table.round(2).to_string(), describe_ranks(ranks, len(errors))]
     searched = [cell for cell in cells if cell["method"] == SEARCH and cell["set"] in errors.index]
-    return "\n\n".join(parts + ([describe_search(searched)] if searched else []))
+    parts += [describe_time(cells), describe_search(searched)] if searched else []
+    return "\n\n".join(part for part in parts if part)
+
+
+def describe_ranks(ranks: pd.Series, n_sets: int) -> str:
+    """Return the critical-difference picture in words: who may be equal."""
+    difference = critical_difference(len(ranks), n_sets)
+    lines = [f"{n_sets} sets; ranks differ significantly if more than {difference:.2f} apart"]
+    for low, high in groups(ranks, difference):
+        alike = ranks[(ranks >= low) & (ranks <= high)].sort_values()
+        lines.append("  not significantly different: " + ", ".join(f"{n} {r:.2f}" for n, r in alike.items()))
+    return "\n".join(lines)
+
+
+def describe_time(cells: list[dict[str, Any]]) -> str:
+    """Return the CPU time of all fits of the search, over that of the RBF-SVM's grid on the same splits."""
+    table = pd.DataFrame(cells).pivot_table(
+        index=["set", "seed", "n_classes"], columns="method", values="cpu", sort=False
+    )
+    if not {SEARCH, GRID_SEARCH} <= set(table):
+        return ""
+    total = table.groupby(level="n_classes").sum()
+    ratios = (total[SEARCH] / total[GRID_SEARCH]).items()
+    return "CPU time over that of the RBF-SVM's grid: " + ", ".join(
+        f"{r:.2f} at {n} classes" for n, r in ratios
+    )
 
 
 def describe_search(cells: list[dict[str, Any]]) -> str:

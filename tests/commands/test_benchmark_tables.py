@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks import tables
-from benchmarks.tables import cells, folds, methods, names, picture, replay, sources, summary
+from benchmarks.tables import cells, folds, methods, names, replay, sources, summary
 
 from mercer.search import Candidate
 from mercer.search.label_task import LabelTask
@@ -113,6 +113,8 @@ def test_the_whole_benchmark_prints_and_draws(monkeypatch, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "mean rank" in said
     assert "regret" in said
+    assert "calibration" in said
+    assert "not significantly different: " in said
     assert (tmp_path / "ranks.png").stat().st_size > 1000
 
 
@@ -129,8 +131,8 @@ def test_the_critical_difference_is_that_of_the_tables():
 
 def test_a_bar_joins_those_that_may_be_equal():
     ranks = pd.Series({"a": 1.0, "b": 1.8, "c": 2.5, "d": 4.0})
-    assert picture.groups(ranks, 1.0) == [(1.0, 1.8), (1.8, 2.5)]
-    assert picture.groups(ranks, 0.1) == []
+    assert summary.groups(ranks, 1.0) == [(1.0, 1.8), (1.8, 2.5)]
+    assert summary.groups(ranks, 0.1) == []
 
 
 def test_regret_and_calibration_are_those_of_the_cells():
@@ -141,6 +143,54 @@ def test_regret_and_calibration_are_those_of_the_cells():
     assert "printed error minus test error: -10.00 points" in said
     assert "covers the test error in 50 % of 2" in said
     assert "5.00 points, none in 50 %; the blend's: 5.00" in said
+
+
+def test_probabilities_are_judged_by_their_log_loss_and_by_the_shares_of_those_that_are_right():
+    P = np.array([[0.9, 0.1], [0.9, 0.1], [0.3, 0.7], [0.3, 0.7]])
+
+    class Oracle:
+        classes_ = np.array(["a", "b"])
+
+        def predict_proba(self, X):
+            return P
+
+    data = sources.Split(None, None, np.zeros((4, 1)), np.array(["a", "a", "b", "a"]))
+    said = cells.judge_probabilities(Oracle(), data)
+    assert said["log_loss"] == pytest.approx(-np.mean(np.log([0.9, 0.9, 0.7, 0.3])))
+    assert said["calibration"] == pytest.approx((2 * 0.1 + 2 * 0.2) / 4)  # 0.9 for 1, and 0.7 for 0.5
+    assert cells.judge_probabilities(SVC(), data) == {}
+
+
+def test_times_are_compared_with_those_of_the_grid_by_the_number_of_classes():
+    def one(method, n_classes, cpu, name):
+        return {"method": method, "n_classes": n_classes, "cpu": cpu, "set": name, "seed": 0}
+
+    cells = [one("search", 2, 1.0, "a"), one("RBF-SVM 110", 2, 4.0, "a"), one("search", 2, 2.0, "b")]
+    cells += [one("RBF-SVM 110", 2, 2.0, "b"), one("search", 10, 3.0, "c"), one("RBF-SVM 110", 10, 2.0, "c")]
+    said = summary.describe_time(cells)
+    assert said.endswith("0.50 at 2 classes, 1.50 at 10 classes")
+    assert summary.describe_time(cells[:1]) == ""
+
+
+def test_a_budget_is_the_search_s_and_has_files_of_its_own(monkeypatch, tmp_path):
+    given = []
+
+    class Frugal(DummyClassifier):
+        def set_params(self, budget):
+            given.append(budget)
+            return self
+
+    monkeypatch.setitem(methods.METHODS, "search", lambda seed: Frugal())
+    monkeypatch.setattr(cells, "compile_all", lambda: None)
+    monkeypatch.setattr(cells, "judge", lambda model, data: {})
+    monkeypatch.setattr(sources, "load_data", None)
+    sources._load.cache_clear()
+    cells.run(tmp_path, ["iris"], ["search", "forest"], 1, 60, budget=7.5)
+    assert given == [7.5]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "60-7.5s-iris-0-forest.json",
+        "60-7.5s-iris-0-search.json",
+    ]
 
 
 def test_a_search_counts_twice_by_its_winner_and_by_its_blend():
