@@ -30,12 +30,16 @@ from mercer.solvers.stump_svm import (
     solve_path,
 )
 from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows
-from mercer.solvers.stump_svm.tables import PART_ROWS, Part, Table
+from mercer.solvers.stump_svm.tables import Part, Table
 from mercer.svm.additive import MAX_STEPS, Units, cap_bounds, choose_rows, finish
 from mercer.svm.base import check_two_classes
 from mercer.svm.chunks import RowChunks, Summary, as_numbers, check_features, split_rows, summarize
 from mercer.svm.dual import TablePlan, TwoClassSVM
 
+# Rows of a part, unless its table is large. Dask lets its workers give memory back to the system at once: the
+# pages of arrays above 64 kB would take longer to get than what is in them to compute.
+PART_ROWS = 2**13
+ROWS_OF_A_BIN = 8  # at least, in a part
 BLOCK = 2**22  # values of a part at most: 32 MB before they are codes
 GROUPS = 2  # of chunks for each thread: each of their tasks takes a millisecond or two, in each pass
 GROUP_ROWS = 2**22  # of a group at most, unless a chunk has more
@@ -149,8 +153,9 @@ def code_rows(X: Any, y: Any, weight: Any, coding: Coding) -> tuple[Part, ...]:
     bound = coding.units.scale * (weight * coding.class_weight[label])
     rows = np.flatnonzero((label >= 0) & (weight > 0.0))
     kind = np.min_scalar_type(len(coding.classes))
+    most = max(PART_ROWS, ROWS_OF_A_BIN * max(map(len, coding.knots)))
     parts = []
-    for batch in gen_batches(len(rows), min(PART_ROWS, -(-BLOCK // len(coding.knots)))):
+    for batch in gen_batches(len(rows), min(most, -(-BLOCK // len(coding.knots)))):
         some = rows[batch]
         Z = X[some] if coding.directions is None else X[some] @ coding.directions
         code = bin_columns(coding.units.convert(Z), coding.knots).code

@@ -10,7 +10,7 @@ import dask
 
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, LogLoss, Point, TableRows, bin_columns, choose_knots, dask_rows
-from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows
+from mercer.solvers.stump_svm.dask_rows import SHARES, ClusterError, DaskRows
 from mercer.solvers.stump_svm.losses import Rounding
 from mercer.solvers.stump_svm.tables import Table
 
@@ -51,6 +51,66 @@ def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
         assert_allclose(seen.curvature, expected.curvature)
         shares = np.array([0.0, 0.4, 1.0])
         slopes = [engine.slopes(point, step, loss, TERM, shares) for engine in (lazy, rows)]
+        assert_allclose(*slopes)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Return the list of the passes, by the names of their functions."""
+    names, add_up = [], DaskRows.add_up
+
+    def noted(self, function, *arguments):
+        names.append(function.__name__)
+        return add_up(self, function, *arguments)
+
+    monkeypatch.setattr(DaskRows, "add_up", noted)
+    return names
+
+
+def test_one_pass_knows_the_slopes_along_a_step_and_what_is_at_its_end(passes):
+    rows, lazy, (point, step) = both()
+    rows, lazy = (engine.with_penalty(HINGE, C).recenter(step, HINGE, TERM) for engine in (rows, lazy))
+    passes.clear()
+    for shares in (np.array([0.5, 1.0]), *SHARES[:, None]):
+        slopes = [engine.slopes(point, step, HINGE, TERM, shares) for engine in (lazy, rows)]
+        assert_allclose(*slopes)
+    between = np.array([0.22])  # they never increase along a step, here neither
+    (low, slope, high) = (
+        lazy.slopes(point, step, HINGE, TERM, s)[0] for s in (SHARES[4:5], between, SHARES[3:4])
+    )
+    assert low < slope < high
+    seen, expected = (engine.look(point.moved(step), HINGE, TERM, 1) for engine in (lazy, rows))
+    assert passes == ["stride_along"]
+    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+    assert_allclose(seen[1:6], expected[1:6])
+    assert_array_equal(seen.near, expected.near)
+    assert_allclose(seen.curvature, expected.curvature)
+
+
+@pytest.mark.parametrize("change", ["another point", "other centres", "another rounding"])
+def test_what_is_at_the_end_of_a_step_is_looked_at_again_if_anything_changed(change, passes):
+    rows, lazy, (point, step) = both()
+    rows, lazy = (engine.with_penalty(HINGE, C) for engine in (rows, lazy))
+    lazy.slopes(point, step, HINGE, TERM, np.array([1.0]))
+    at, term = point.moved(step), TERM
+    if change == "another point":
+        at = point.moved(step, 0.99)
+    elif change == "other centres":
+        rows, lazy = (engine.recenter(point, HINGE, TERM) for engine in (rows, lazy))
+    else:
+        term = TERM._replace(stiffness=2.0)
+    passes.clear()
+    seen, expected = (engine.look(at, HINGE, term, 1) for engine in (lazy, rows))
+    assert passes == ["look_at_few"]
+    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+    assert_allclose(seen[1:6], expected[1:6])
+
+
+def test_the_slopes_of_another_step_are_those_of_another_pass(passes):
+    rows, lazy, (point, step) = both()
+    rows, lazy = (engine.with_penalty(HINGE, C) for engine in (rows, lazy))
+    for one in (step, Point(Table(-step.function.g), 0.3)):
+        slopes = [engine.slopes(point, one, HINGE, TERM, np.array([1.0])) for engine in (lazy, rows)]
         assert_allclose(*slopes)
 
 

@@ -3,14 +3,17 @@
 A chunk is a tuple of parts as `stump_svm.tables` has them, and a pass one pure function of each chunk, then a
 tree of sums. Centres stay where their rows are. They are a pure function of the chunk and of the centres
 before them, so that Dask computes again what is lost with a worker.
+
+Each pass is a round trip to the cluster, and the line searches of a fit would take most of them. One pass
+over a step is therefore asked for all that may be wanted of it: slopes along it, and the look at its end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import chain
+from itertools import chain, islice
 from operator import add
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import dask
 import numpy as np
@@ -23,7 +26,24 @@ from mercer.solvers.stump_svm.tables import Part, PartLook, TableRows, look_at, 
 
 FAN_IN = 16  # results that are added at a time
 MOST_SAMPLED = 2**18  # rows that the driver's process solves for a start
+FEW_SHARES = 2  # of a step that a line search asks for at once; a search for the intercept asks for more
 MOST_NEAR = 4  # times the curved rows of a Newton step: so many travel to the driver at most
+
+
+# Shares of a step at which a pass computes slopes, each for a twentieth of what the pass costs. They never
+# decrease along a step: between two shares of one interval, where they change sign, a line will do.
+SHARES = np.array([0.0, 0.02, 0.06, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0])
+
+
+class Stride(NamedTuple):
+    """What a pass over the rows adds up along a step."""
+
+    slopes: Array  # Σ_i c_i Δf_i at `SHARES` of it
+    end: PartLook  # what is there to see after all of it
+
+    def __add__(self, other: Any) -> "Stride":
+        """Add what another part of the rows has."""
+        return Stride(self.slopes + other.slopes, self.end + other.end)
 
 
 class ClusterError(ConnectionError):
@@ -45,6 +65,7 @@ class DaskRows(TableRows):
 
     penalty: tuple[Any, ...] = ()  # the loss and C
     centers: Sequence[Any] = ()  # for each chunk the centres of its parts
+    known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def has_centers(self) -> bool:
@@ -64,8 +85,25 @@ class DaskRows(TableRows):
 
     def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
         """Return the sums at a point, and some of the rows of positive curvature."""
-        share = MOST_NEAR * self.most_curved / self.n_rows
-        return self.sum_up(point, self.add_up(look_at_few, point, loss, term, every, share))
+        self.known["every"] = every
+        known = self.known.get("stride")
+        if known is not None and known[2] == term and _is_same(point, known[0].moved(known[1])):
+            return self.sum_up(point, known[3].end)
+        return self.sum_up(point, self.add_up(look_at_few, point, loss, term, every, self._share()))
+
+    def slopes(self, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
+        """Return Σ_i c_i Δf_i at some shares of a step; those of a line search from one pass over it."""
+        if loss.smooth or len(shares) > FEW_SHARES:
+            return super().slopes(point, step, loss, term, shares)
+        known = self.known.get("stride")
+        if known is None or known[0] is not point or known[1] is not step or known[2] != term:
+            arguments = (point, step, loss, term, self.known.get("every", 1), self._share())
+            known = self.known["stride"] = (point, step, term, self.add_up(stride_along, *arguments))
+        return np.interp(shares, SHARES, known[3].slopes)
+
+    def _share(self) -> float:
+        """Return the share of all rows that may travel."""
+        return MOST_NEAR * self.most_curved / self.n_rows
 
     def coefs(self, point: Point, loss: Any, term: Rounding) -> list[Any]:
         """Return none: they stay with the rows."""
@@ -113,17 +151,39 @@ def _unfold(part: Part, penalty: tuple[Any, ...], center: Any) -> Part:
 
 
 def total(results: Any) -> Any:
-    """Return the sum."""
-    return reduce(add, results)
+    """Return the sum, of a few at a time: rows that are put together are not copied again for each part."""
+    some = iter(results)
+    batches = iter(lambda: list(islice(some, FAN_IN)), [])
+    return reduce(add, (reduce(add, batch) for batch in batches))
 
 
 def look_at_few(part: Part, point: Point, loss: Any, term: Rounding, every: int, share: float) -> PartLook:
     """Look at a part, and keep of its curved rows about this share of all its rows at most."""
-    seen = look_at(part, point, loss, term, every)
+    return _keep_few(look_at(part, point, loss, term, every), share * len(part.y))
+
+
+def stride_along(
+    part: Part, point: Point, step: Point, loss: Any, term: Rounding, every: int, share: float
+) -> Stride:
+    """Return what a part of the rows adds to a `Stride`, with some of its curved rows."""
+    f, df = (part.gather(p.function.g) + p.bias for p in (point, step))
+    slopes = loss.slopes(part.xp, f, df, part.target, part.center, term, SHARES)
+    r = loss.respond(part.xp, f + df, part.target, part.center, term)
+    histogram = part.scatter(r.coef, step.function.g.shape[1])
+    end = PartLook._make([histogram, *r[2:], *part.take_curved(r.curvature, every)])
+    return Stride(slopes, _keep_few(end, share * len(part.y)))
+
+
+def _keep_few(seen: PartLook, most: float) -> PartLook:
+    """Keep about so many of the curved rows at most."""
     n_near = len(seen.curvature)
-    rows = thin(np.arange(n_near), max(1, int(n_near / (share * len(part.y)))))
+    rows = thin(np.arange(n_near), max(1, int(n_near / most)))
     weight: Array = seen.curvature[rows] * (n_near / max(len(rows), 1))
     return seen._replace(code=seen.code[:, rows], curvature=weight)
+
+
+def _is_same(a: Point, b: Point) -> bool:
+    return a.bias == b.bias and np.array_equal(a.function.g, b.function.g)
 
 
 def coef_of(part: Part, point: Point, loss: Any, term: Rounding) -> Array:
