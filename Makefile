@@ -36,7 +36,7 @@ bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks
 
 pages: $(ALL)  ## write anew what the code on the pages prints
-	MPLBACKEND=agg $(BIN)/python tests/pages.py README.md docs/quick_start.md
+	MPLBACKEND=agg $(BIN)/python tests/pages.py README.md docs/quick_start.md docs/tutorial.md
 
 docs: .venv/.docs  ## the site, in docs/_build/html: read without a network, and warnings are errors
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html

@@ -21,7 +21,7 @@ from mercer import cli, papers
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").rglob("plot_*.py"))
-PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 
 
 def read(name: str) -> str:
@@ -89,7 +89,7 @@ def test_numbers_agree_to_the_last_digit_or_so(shown, printed, expected):
     assert agree(shown, printed) is expected
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/quick_start.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/quick_start.md", "docs/tutorial.md"])
 def test_a_page_prints_what_it_shows(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / name).read_text(encoding="utf-8")
