@@ -2,9 +2,10 @@
 
 import os
 
+import numpy as np
 import pytest
 
-from mercer import limits
+from mercer import PerceptronRegressorCV, TreeRegressorCV, limits
 from mercer.limits import check_gram_fits, check_memory
 
 
@@ -38,3 +39,18 @@ def test_where_the_machine_cannot_say_nothing_is_refused(monkeypatch):
 
     monkeypatch.setattr(limits, "os", Elsewhere())
     check_memory(1e30, "It", "")
+
+
+@pytest.mark.usefixtures("a_thousand_pages_of_1000_bytes")
+def test_folds_that_are_fitted_together_count_together():
+    check_gram_fits(100, "", n_folds=6)  # 6 · 2 · 8 · 100² = 0.96 · 10⁶
+    with pytest.raises(MemoryError, match="7 Gram matrices of 100 rows"):
+        check_gram_fits(100, "", n_folds=7)
+
+
+@pytest.mark.usefixtures("a_thousand_pages_of_1000_bytes")
+@pytest.mark.parametrize("kind", [PerceptronRegressorCV, TreeRegressorCV])
+def test_regressors_count_the_gram_matrices_of_all_folds_before_they_start(kind):
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    with pytest.raises(MemoryError, match="5 Gram matrices of 120 rows"):
+        kind(method="exact", cv=5, random_state=0).fit(X, X[:, 0])

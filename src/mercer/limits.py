@@ -23,9 +23,10 @@ def check_memory(
         raise MemoryError(f"{what} needs {n_bytes / 1e9:.1f} GB, {where} has {there / 1e9:.1f} GB. {advice}")
 
 
-def check_gram_fits(n_rows: int, advice: str) -> None:
-    """Raise MemoryError if a Gram matrix, and LIBSVM's copy of it, would not fit into this machine."""
-    check_memory(2 * 8 * n_rows**2, f"The Gram matrix of {n_rows} rows", advice)
+def check_gram_fits(n_rows: int, advice: str, n_folds: int = 1) -> None:
+    """Raise MemoryError if a Gram matrix of each fold, and the solver's copy of it, would not fit in here."""
+    which = "The Gram matrix" if n_folds == 1 else f"{n_folds} Gram matrices"
+    check_memory(n_folds * 2 * 8 * n_rows**2, f"{which} of {n_rows} rows", advice)
 
 
 @lru_cache(maxsize=1)  # to look for the libraries takes longer than many a small fit

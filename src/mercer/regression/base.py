@@ -11,12 +11,13 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
+from mercer.arrays import apply, is_of_torch, like, take, to_numpy
 from mercer.samples import check_rows
 from mercer.targets import check_target
 
 
 class Samples(NamedTuple):
-    """Checked training samples: C_i = C × weight_i."""
+    """Checked training samples: C_i = C × weight_i. X may be a tensor; targets and weights are of NumPy."""
 
     X: Array
     Y: Array  # (n, n_targets)
@@ -24,7 +25,9 @@ class Samples(NamedTuple):
 
     def select(self, rows: Index) -> "Samples":
         """Return some of the rows."""
-        return self if len(rows) == len(self.X) else Samples(self.X[rows], self.Y[rows], self.weight[rows])
+        return (
+            self if len(rows) == len(self.X) else Samples(take(self.X, rows), self.Y[rows], self.weight[rows])
+        )
 
     def spread(self) -> Array:
         """Return the standard deviation of each target."""
@@ -67,8 +70,8 @@ class TargetScaling(NamedTuple):
 
     def predict(self, f: Array) -> Array:
         """Return the predictions of standardised values, one column per target."""
-        values: Array = self.offset + self.scale * f
-        return np.exp(values) if self.is_log else values
+        values: Array = like(f, self.offset) + like(f, self.scale) * f
+        return apply("exp", values) if self.is_log else values
 
 
 def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None, is_log: bool) -> Samples:
@@ -78,13 +81,15 @@ def check_numbers(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | Non
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-    Y = check_target(y)
+    Y = check_target(to_numpy(y) if is_of_torch(y) else y)
     if is_log and np.any(Y < 0):
         raise ValueError(f"loss='poisson' needs counts, or other targets of at least 0, got {Y.min():g}.")
     _warn_of_two_values(Y)
     check_consistent_length(X, Y)
     estimator._one_target = Y.ndim == 1
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if is_of_torch(sample_weight):
+        sample_weight = to_numpy(sample_weight)
+    weight = _check_sample_weight(sample_weight, Y, dtype=np.float64, ensure_non_negative=True)
     return Samples(X, Y.reshape(len(Y), -1), weight)
 
 
@@ -132,7 +137,11 @@ class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The predicted targets.
         """
         check_is_fitted(self)
+        self._check_place(X, "predict")
         return self._shape(self._predict_checked(check_rows(self, X, reset=False)))
+
+    def _check_place(self, X: Any, method: str) -> None:
+        """Raise unless the samples are where the fitted arrays are."""
 
     def _predict_checked(self, X: Array) -> Array:
         return self._scaling.predict(self._values(X))

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.arrays import like, to_numpy
 from mercer.samples import check_rows
 
 
@@ -60,9 +61,10 @@ class PredictsIntervals:
         """
         check_is_fitted(self)
         check_coverage(coverage)
+        self._check_place(X, "predict_interval")
         predicted = self._predict_checked(check_rows(self, X, reset=False))
-        low, high = self.unseen_.interval(predicted, coverage)
-        return self._shape(low), self._shape(high)
+        low, high = self.unseen_.interval(to_numpy(predicted), coverage)
+        return self._shape(like(predicted, low)), self._shape(like(predicted, high))
 
 
 def check_coverage(coverage: Any) -> None:

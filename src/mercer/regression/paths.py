@@ -6,23 +6,25 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Index
+from mercer.arrays import is_of_numpy, is_of_torch, like, namespace, to_numpy
 from mercer.parameters import check_count, check_positive
 from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
 from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
 from mercer.svm.dual import TwoClassSVM, run_in_threads
 from mercer.svm.selection import make_grid
+from mercer.svm.tensors import check_few, check_place, follow
 
 EXPONENTS = (-12, 10)  # of two: the ends of the default grid
 PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried
@@ -34,9 +36,33 @@ class PathRegressor(NumberRegressor):
     It has the parameters `loss`, `quantile`, `epsilon`, `tol`, `max_iter`, `random_state` and `n_jobs`.
     """
 
+    _takes_tensors: ClassVar[bool] = False
+
+    @property
+    def _computes_on_device(self) -> bool:
+        """Whether, after `_plan`, tensors of torch are computed with where they are, or by way of NumPy."""
+        return False
+
+    @property
+    def _fitted_array(self) -> Any:
+        """One of the fitted arrays: all are of one library, and on one device."""
+        return self._functions[0][0]
+
+    def _check_place(self, X: Any, method: str) -> None:
+        if self._takes_tensors:
+            check_place(self, X, method)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = self._takes_tensors
+        return tags
+
     @abstractmethod
     def _plan(self, n_rows: int) -> None:
         """Check the parameters, and decide what all targets and folds have in common."""
+
+    def _check_room(self, n_rows: int, n_folds: int) -> None:
+        """Raise MemoryError if fits to so many rows in each fold, all at once, do not fit in here."""
 
     @abstractmethod
     def _prepare(self, X: Array) -> Any:
@@ -55,6 +81,9 @@ class PathRegressor(NumberRegressor):
         options = (self.loss, self.quantile, self.epsilon)
         samples = check_numbers(self, X, y, sample_weight, make_loss(*options).is_log)
         self._plan(len(samples.X))
+        if not is_of_numpy(samples.X) and not (is_of_torch(samples.X) and self._computes_on_device):
+            check_few(samples.X)
+            samples = samples._replace(X=to_numpy(samples.X))
         return samples, make_loss(*options, samples.spread())
 
     def _draw_seed(self) -> None:
@@ -64,6 +93,7 @@ class PathRegressor(NumberRegressor):
     def _fit_all(self, samples: Samples, C: float, loss: NumberLoss) -> None:
         """Fit every target for one C and keep the result."""
         samples = samples.select(np.flatnonzero(samples.weight > 0))
+        self._check_room(len(samples.X), 1)
         self._scaling, rows = TargetScaling.of(samples, loss.is_log), self._prepare(samples.X)
         work = [
             partial(self._fit_one, rows, *self._scaling.convert(samples, k), C, loss)
@@ -84,7 +114,9 @@ class PathRegressor(NumberRegressor):
         return fit
 
     def _values(self, X: Array) -> Array:
-        return np.column_stack([function(X) for function in self._functions])
+        xp = namespace(X)
+        values: Array = xp.stack([xp.reshape(function(X), (-1,)) for function in self._functions], axis=1)
+        return values
 
     def _shape_numbers(self, numbers: Array) -> Any:
         return float(numbers[0]) if self._one_target else numbers
@@ -118,6 +150,7 @@ class FixedCRegressor(PathRegressor):
         check_positive(self.C, "C")
         samples, loss = self._check_training(X, y, sample_weight)
         self._fit_all(samples, float(self.C), loss)
+        follow(self, X)
         return self
 
 
@@ -170,6 +203,7 @@ class SelectedCRegressor(PredictsIntervals, PathRegressor):
         self.C_ = float(self.Cs_[best])
         self._keep_errors(samples, folds, trials[best], loss)
         self._fit_all(samples, self.C_, loss)
+        follow(self, X)
         return self
 
     def _run_folds(
@@ -179,6 +213,7 @@ class SelectedCRegressor(PredictsIntervals, PathRegressor):
 
         All folds go along their paths together, until larger C are worse: these take the longest.
         """
+        self._check_room(max(len(train) for train, _ in folds), len(folds))
         walks = [self._walk(samples, train, test, list(Cs), loss) for train, test in folds]
         scores, trials = np.full((len(folds), len(Cs)), np.nan), []
         for k in range(len(Cs)):
@@ -224,7 +259,7 @@ class SelectedCRegressor(PredictsIntervals, PathRegressor):
         for fits in zip(*paths, strict=True):
             candidate = copy(self)
             candidate._functions, candidate._scaling = [fit.function for fit in fits], scaling
-            predicted = candidate._predict_checked(held_out.X)
+            predicted = to_numpy(candidate._predict_checked(held_out.X))
             score = self._score(candidate, held_out, predicted, loss)
             yield Trial(score, predicted, max(fits, key=lambda fit: fit.residual))
 
@@ -234,4 +269,4 @@ class SelectedCRegressor(PredictsIntervals, PathRegressor):
             return -float(loss.error(test.Y, predicted, sample_weight=test.weight))
         options = {} if callable(self.scoring) else {"sample_weight": test.weight}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, test.X, self._shape(test.Y), **options))
+        return float(scorer(candidate, test.X, like(test.X, self._shape(test.Y)), **options))

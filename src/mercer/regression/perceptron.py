@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from mercer._typing import Array
+from mercer.arrays import like
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.regression.losses import NumberLoss
@@ -52,12 +53,21 @@ class PerceptronMachine(PathRegressor):
         self._exact = self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
         self._draw_seed()
 
+    _takes_tensors = True
+
+    @property
+    def _computes_on_device(self) -> bool:
+        return not self._exact and self.max_bins is not None
+
+    def _check_room(self, n_rows: int, n_folds: int) -> None:
+        if self._exact:
+            check_gram_fits(n_rows, "Use method='sliced', or fewer rows.", n_folds)
+
     def _prepare(self, X: Array) -> ExactSamples | SlicedSamples:
         if self._exact:
-            check_gram_fits(len(X), "Use method='sliced', or fewer rows.")
             return ExactSamples(X, minus_distances(X))
         n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
-        directions = draw_directions(X.shape[1], n_directions, self._seed)
+        directions = like(X, draw_directions(X.shape[1], n_directions, self._seed))
         return SlicedSamples(directions, TrainingRows.prepare(X, self.max_bins, self._seed, directions))
 
     def _path(
@@ -65,6 +75,7 @@ class PerceptronMachine(PathRegressor):
     ) -> Iterator[TwoClassSVM]:
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
         if isinstance(rows, SlicedSamples):
+            y, weight = (like(rows.directions, values) for values in (y, weight))
             for fit in fit_path(rows.rows, y, weight, Cs, loss.solver, **options):
                 yield fit._replace(function=SlicedFunction(rows.directions, fit.function))
         else:

@@ -9,6 +9,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.arrays import like
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCRegressor
 from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
@@ -23,6 +24,12 @@ class StumpMachine(PathRegressor):
             check_scalar(self.max_bins, "max_bins", Integral, min_val=2, max_val=65_536)
         self._draw_seed()
 
+    _takes_tensors = True
+
+    @property
+    def _computes_on_device(self) -> bool:
+        return self.max_bins is not None
+
     def _prepare(self, X: Array) -> TrainingRows:
         return TrainingRows.prepare(X, self.max_bins, self._seed)
 
@@ -30,6 +37,7 @@ class StumpMachine(PathRegressor):
         self, rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], loss: NumberLoss
     ) -> Iterator[TwoClassSVM]:
         options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
+        y, weight = (like(rows.columns.code, values) for values in (y, weight))
         return fit_path(rows, y, weight, Cs, loss.solver, **options)
 
     @property
@@ -55,8 +63,10 @@ class StumpRegressor(FixedCRegressor, StumpMachine):
     a first-order smoothing spline of each feature: piecewise linear :math:`g_d` (`shape_functions_`) that are
     constant beyond the data. The solver is that of `StumpSVC`: no Gram matrix, O(n D) memory.
 
-    The target is standardised inside: C and ε do not depend on its units. The kernel adds up distances: scale
-    the features, best by `ClippedScaler`.
+    The target is standardised inside: C and ε do not depend on its units. The kernel
+    adds up distances: scale the features, best by `ClippedScaler`. Samples may be tensors of torch, within
+    ``sklearn.config_context(array_api_dispatch=True)``: with bins they are computed with where they are, on a
+    GPU for example.
 
     Parameters
     ----------

@@ -59,13 +59,18 @@ class TreeMachine(PathRegressor):
         self.kernel_ = kernel
         self.gamma_ = gamma_of(kernel)
 
+    def _check_room(self, n_rows: int, n_folds: int) -> None:
+        if self.method_ == "exact":
+            check_gram_fits(n_rows, "Use method='nystroem', or fewer rows.", n_folds)
+        else:
+            n_bytes = n_folds * 3 * 8 * n_rows * min(n_rows, self.n_landmarks)
+            check_memory(n_bytes, f"Features of {n_folds} × {n_rows} rows", "Use fewer landmarks.")
+
     def _prepare(self, X: Array) -> GramSamples | LandmarkSamples:
         n = len(X)
         if self.method_ == "exact":
-            check_gram_fits(n, "Use method='nystroem', or fewer rows.")
             return GramSamples(X, self.kernel_(X))
         chosen = np.random.default_rng(self._seed).choice(n, min(n, self.n_landmarks), replace=False)
-        check_memory(3 * 8 * n * len(chosen), f"Features of {n} rows", "Use fewer landmarks.")
         Z = X[np.sort(chosen)]
         whiten = whiten_landmarks(self.kernel_(Z))
         return LandmarkSamples(Z, whiten, self.kernel_(X, Z) @ whiten)

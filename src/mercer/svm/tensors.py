@@ -79,12 +79,17 @@ def follow(estimator: Any, X: Any) -> None:
             setattr(estimator, name, moved)
 
 
+def check_few(X: Any) -> None:
+    """Raise if tensors are too many to become NumPy arrays, which exact solvers need."""
+    if len(X) > MOST_EXACT:
+        raise ValueError(
+            f"Exact problems are solved by NumPy, and {len(X)} samples on {X.device} are too many to move "
+            "there unasked. Set max_bins, for example to 256, or give X.cpu().numpy()."
+        )
+
+
 def to_memory(estimator: Any, samples: Samples) -> Samples:
     """Return the samples, and make the classes, NumPy arrays, for the exact solvers, which have no other."""
-    if len(samples.X) > MOST_EXACT:
-        raise ValueError(
-            f"Exact problems are solved by NumPy, and {len(samples.X)} samples on {samples.X.device} are too "
-            "many to move there unasked. Set max_bins, for example to 256, or give X.cpu().numpy()."
-        )
+    check_few(samples.X)
     estimator.classes_ = to_numpy(estimator.classes_)
     return Samples._make(None if part is None else to_numpy(part) for part in samples)
