@@ -25,6 +25,7 @@ FLOORS = [
         "pairs",
         "datasets",
         "limits",
+        "notebook",
         "parameters",
         "files",
         "arrays",

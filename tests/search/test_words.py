@@ -196,7 +196,7 @@ def test_a_notebook_shows_the_ranking_and_takes_names_as_text():
     )
     html = result._repr_html_()
     assert "<b>" not in html
-    assert "&lt;b&gt;a&lt;/b&gt; *" in html
+    assert "&lt;b&gt;a&lt;/b&gt; ★" in html
     for words in ("10.0 %", "−2.0 [−3.0, −1.0]", "Significantly better than a tuned RBF-SVM"):
         assert words in html
     running = result._replace(winner=None)._repr_html_()

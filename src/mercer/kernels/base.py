@@ -100,6 +100,12 @@ class Kernel(sk_kernels.Kernel):
 
     __hash__ = None  # type: ignore[assignment]  # as in scikit-learn, whose set_params changes kernels
 
+    def _repr_html_(self) -> str:
+        """Return the kernel as a notebook shows it: its formula, and in words."""
+        from mercer.kernels.description import as_html  # which knows all kernels
+
+        return as_html(self)
+
     def __repr__(self) -> str:
         parts = (f"{name}={_brief(value)}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({', '.join(parts)})"

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,19 @@ from mercer.kernels import (
     Tree,
 )
 
+FORMULAS = {
+    Stump: "k(x, x′) = Δ − Σ_d |x_d − x′_d|",
+    Perceptron: "k(x, x′) = Δ − ‖x − x′‖",
+    Tree: "k(x, x′) = exp(−γ Σ_d w_d |x_d − x′_d|)",
+    StumpEnsemble: "k(x, x′) = ⟨φ(x), φ(x′)⟩, a stump in each feature φ_t",
+    PerceptronEnsemble: "k(x, x′) = ⟨φ(x), φ(x′)⟩, a perceptron in each feature φ_t",
+    Mixture: "k(x, x′) = Σ_t α_t Σ_j p_t(j | x) p_t(j | x′)",
+    Projected: "k(x, x′) = κ(x, Z) A Aᵀ κ(Z, x′)",
+    Combination: "k(x, x′) = Σ_i w_i k_i(x, x′)",
+    Series: "k(x, x′) = Σ_i w_i f(c_i κ(x, x′))",
+    Rescaled: "k(x, x′) = κ((x − μ) / s, (x′ − μ) / s)",
+    Ranked: "k(x, x′) = κ(r(x), r(x′)), r the ranks of the values in their columns",
+}
 INNER_PRODUCT = "inner product of two rows"
 LONGEST = 100  # letters of a kernel that is not known here
 
@@ -43,6 +57,13 @@ def describe_kernel(kernel: Any) -> str:
     'RBF of width 2'
     """
     return "unknown" if kernel is None else _as_python_shows(kernel)
+
+
+def as_html(kernel: Any) -> str:
+    """Return a kernel's formula and what it is in words, for a notebook."""
+    name, formula = type(kernel).__name__, FORMULAS.get(type(kernel), "")
+    words = describe_kernel(kernel)
+    return f"<p><b>{escape(name)}</b> <code>{escape(formula)}</code></p><p>{escape(words)}</p>"
 
 
 @describe_kernel.register

@@ -13,10 +13,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.kernels import Combination, Mixture, Projected
+from mercer.kernels.description import as_html, describe_kernel
+from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
 from mercer.samples import check_rows, dense
 from mercer.targets import check_target
 
+MOST_BARS = 10  # that a notebook shows of a kernel
 PAIRS_OF_NUMBERS = 10_000  # at most, that are made of a numeric target
 
 
@@ -106,6 +110,31 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         _check_scale(X)
         features: Array = self.kernel_.transform(X)
         return features
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the kernel in words with its largest weights, and the estimator."""
+        diagram: str = super()._html_repr()
+        if getattr(self, "kernel_", None) is None:
+            return diagram
+        names, weights = self._weights()
+        order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+        largest = float(weights.max(initial=0.0)) or 1.0
+        lines = [Line(names[k], float(weights[k]) / largest, [f"{weights[k]:.3g}"]) for k in order]
+        picture = show_bars(lines) if len(lines) > 1 else ""
+        more = f"The {len(lines)} largest of {len(weights)} weights." if len(lines) < len(weights) else ""
+        return f"{as_html(self.kernel_)}{picture}{paragraphs(more)}{diagram}"
+
+    def _weights(self) -> tuple[list[str], Array]:
+        """Return what the kernel is a sum of, and how much of each: to be shown."""
+        kernel = self.kernel_
+        if isinstance(kernel, Combination):
+            return [describe_kernel(one) for one in kernel.kernels], np.asarray(kernel.weights)
+        if isinstance(kernel, Mixture):
+            return [f"mixture {t + 1}" for t in range(len(kernel.alpha))], np.asarray(kernel.alpha)
+        if isinstance(kernel, Projected):
+            lengths = np.sum(np.asarray(kernel.coef) ** 2, axis=0)
+            return [f"direction {k + 1}" for k in range(len(lengths))], lengths
+        return [], np.empty(0)
 
     @property
     def _n_features_out(self) -> int:

@@ -242,6 +242,10 @@ class RelevanceKernel(KernelLearner):
     def _most_steps(self) -> int | None:
         return int(self.n_rounds)
 
+    def _weights(self) -> tuple[list[str], Array]:
+        names = getattr(self, "feature_names_in_", [f"x{d}" for d in range(len(self.relevance_))])
+        return [str(name) for name in names], self.relevance_
+
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         if known.pairs is not None:
             raise ValueError("RelevanceKernel learns from classes y or numbers target, not from pairs")

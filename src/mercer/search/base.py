@@ -63,6 +63,11 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
     def _keep_blend(self, ballot: Ballot, weights: Array, fitted: dict[int, Any], kernel: Any) -> Measure:
         """Make the blend of fitted members, and what follows from held-out samples for its predictions."""
 
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the headline and the ranking, and the estimator."""
+        diagram: str = super()._html_repr()
+        return f"{self.result_._repr_html_()}{diagram}" if hasattr(self, "result_") else diagram
+
     def _search(self, task: Task, cv: Any, clock: Clock) -> None:
         """Compare the candidates, and fit the winner."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -1,11 +1,11 @@
 """A search's result in words: the same in the terminal, in the report and in a notebook."""
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from mercer.notebook import Line, paragraphs, show_bars
 from mercer.search.result import (
     DROPPED,
     FAILED,
@@ -223,26 +223,37 @@ def explain_selection(result: SearchResult) -> str:
 
 
 def as_html(result: SearchResult) -> str:
-    """Return the ranking as a table, with the sentences about it, for a notebook."""
-    import pandas as pd
-
-    head = [f"Selected: {result.winner} ({describe_settings(result.settings)})."] if result.winner else []
+    """Return the headline and the ranking with bars, for a notebook."""
+    head = []
     if result.winner:
-        head += [describe_blend(result), expected_on_new_samples(result), compare_with_reference(result)]
-    lines = [
-        {
-            "candidate": f"{one.name} *" if one.name == result.winner else one.name,
-            result.metric.name: describe_measure(one.measure),
-            f"against {result.reference}": describe_difference(one.difference, result.metric),
-            "settings": describe_settings(one.settings),
-            "note": one.note,
-        }
-        for one in result.candidates
-    ]
-    table = pd.DataFrame(lines).to_html(index=False, escape=True, border=0)
-    said = [*head, *doubts(result), describe_metric(result.metric), describe_comparison(result)]
-    said.append(describe_end(result))
-    return table + "".join(f"<p>{escape(sentence)}</p>" for sentence in said if sentence)
+        head = [f"Selected: {result.winner} ({describe_settings(result.settings)}).", describe_blend(result)]
+        head += [expected_on_new_samples(result), compare_with_reference(result)]
+    said = [*head, *doubts(result)]
+    notes = [describe_metric(result.metric), describe_comparison(result), describe_end(result)]
+    heads = ["candidate", result.metric.name, "± one standard error", f"against {result.reference}"]
+    table = show_bars(_lines(result), [*heads, "what it is", "settings", "note"])
+    return paragraphs(*said) + table + paragraphs(*notes)
+
+
+def _lines(result: SearchResult) -> list[Line]:
+    """Return a bar for each candidate; the longest is as long as there is room."""
+    known = [one.measure.value for one in result.candidates if one.measure.is_known]
+    longest = max((abs(value) for value in known), default=0.0) or 1.0
+    lines = []
+    for one in result.candidates:
+        value, error = (
+            np.nan_to_num(number) / longest for number in (one.measure.value, one.measure.std_error)
+        )
+        cells = [
+            describe_measure(one.measure),
+            describe_difference(one.difference, result.metric),
+            MEANINGS.get(one.name, ""),
+            describe_settings(one.settings),
+            one.note,
+        ]
+        low, high = (value - error, value + error) if one.measure.is_known else (None, None)
+        lines.append(Line(one.name, value, cells, low, high, one.name == result.winner))
+    return lines
 
 
 def _interval(measure: Measure) -> str:
