@@ -70,6 +70,18 @@ def test_listed_pairs_are_thinned_by_the_same_rule(n_neighbors, radius):
 
 
 @COUNTS
+def test_listed_pairs_are_not_dropped_for_being_far_apart_unless_one_asks_for_it(n_neighbors):
+    Z, label = some_rows()
+    similar, dissimilar = Pairs.from_labels(label)
+    some = np.random.default_rng(1).permutation(similar)[:15]
+    listed = Pairs(some, dissimilar).check(30)
+    assert as_sets(choose(Z, listed, n_neighbors, "auto")) == as_expected(Z, listed, n_neighbors, None)
+    assert as_sets(choose(Z, label, n_neighbors, "auto")) == as_sets(choose(Z, label, n_neighbors, "median"))
+    kept, near = (len(as_sets(choose(Z, listed, 3, radius))[0]) for radius in ("auto", "median"))
+    assert near < kept == 15
+
+
+@COUNTS
 @RADII
 def test_all_pairs_of_labels_give_what_the_labels_give(n_neighbors, radius):
     Z, label = some_rows(25)

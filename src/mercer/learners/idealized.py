@@ -55,9 +55,9 @@ class IdealizedKernel(KernelLearner):
         A pair is used if, for one of its rows, it is among this number of nearest pairs of its kind. None:
         all pairs, whatever the median. Listed pairs are thinned only if there are more than 2 `n_neighbors`
         per row.
-    radius : {"median"}, float or None, default="median"
+    radius : {"auto", "median"}, float or None, default="auto"
         … and no farther apart than this distance (in the feature space), "median" being that of all pairs.
-        None: any distance.
+        None: any distance. "auto": the median if pairs follow from labels, any distance if they are listed.
     psd : {"exact", "clip"}, default="exact"
         "exact" solves the problem over PSD matrices. "clip" solves the paper's QP over all symmetric ones,
         and then sets negative eigenvalues to zero: that is not optimal, and it can fail.
@@ -117,8 +117,10 @@ class IdealizedKernel(KernelLearner):
     - The QP (14)–(16) does not ask for a PSD matrix, and its solution seldom is one. ``psd="exact"`` does.
     - :math:`C_S`, :math:`C_D` and ν are not given. Here C is in units of the pairs' mean squared distance.
     - Where no dissimilar (or no similar) pair is within the median distance, as between well separated
-      classes of unequal size, the nearest ones of that kind are taken at any distance. Listed pairs are all
-      used, unless there are more than 2 `n_neighbors` per row.
+      classes of unequal size, the nearest ones of that kind are taken at any distance.
+    - The radius is a part of the heuristic for abundant pairs (3.2.5), and the paper has it for listed ones,
+      too, if there are many of either kind. Here a listed pair is no less a judgement for being far apart:
+      ``radius="median"`` is the paper's rule. Where there are at most 2 `n_neighbors` per row, all are used.
     - Of more than `max_rank` directions of the feature space, the kernel is zero along the others.
     - γ is the ν-quantile of the dissimilar pairs' gains, and not the mean over pairs with 0 < α < C/N, of
       which there may be none.
@@ -150,7 +152,7 @@ class IdealizedKernel(KernelLearner):
         C_dissimilar: float = 1e4,
         nu: float = 0.1,
         n_neighbors: int | None = 5,
-        radius: str | float | None = "median",
+        radius: str | float | None = "auto",
         psd: str = "exact",
         max_rank: int = 100,
         tol: float = 1e-6,
@@ -212,7 +214,7 @@ class IdealizedKernel(KernelLearner):
         if self.n_neighbors is not None:
             check_count(self.n_neighbors, "n_neighbors")
         if isinstance(self.radius, str):
-            check_option(self.radius, "radius", ("median",))
+            check_option(self.radius, "radius", ("auto", "median"))
         elif self.radius is not None:
             check_positive(self.radius, "radius")
         check_option(self.psd, "psd", ("exact", "clip"))

@@ -42,7 +42,7 @@ def choose_from_pairs(
     """Choose among listed pairs; if none is dissimilar, some are guessed.
 
     The neighbour rule is there to keep pairs from being too many: where they are few, all are used, unless a
-    radius is given as a number.
+    radius is given as a number. And "auto" has no radius here: it would drop half of what was listed.
     """
     similar, dissimilar = pairs.similar, pairs.dissimilar
     similar = similar[similar[:, 0] != similar[:, 1]]
@@ -52,6 +52,7 @@ def choose_from_pairs(
         )
     if n_neighbors is None or len(similar) + len(dissimilar) <= 2 * n_neighbors * len(Z):
         n_neighbors, radius = None, None if isinstance(radius, str) else radius
+    radius = None if radius == "auto" else radius
     limit = _radius_of(radius, lambda: distances(Z, np.concatenate([similar, dissimilar])))
     alike = _within(Z, _thin(Z, similar, n_neighbors), limit, radius)
     if len(dissimilar) == 0:  # of guesses, the nearest would be the wrong ones: they are taken as they come

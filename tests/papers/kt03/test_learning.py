@@ -13,7 +13,7 @@ from mercer import IdealizedKernel, Pairs, datasets
 from mercer.papers.kt03 import data, learning
 from mercer.papers.kt03.data import draw_similar, draw_split
 from mercer.papers.kt03.learning import (
-    idealized,
+    Learning,
     learn_for_clusters,
     learn_for_neighbours,
     split_pairs,
@@ -106,7 +106,7 @@ def test_without_dissimilar_pairs_the_learner_draws_its_own_and_unknown_pairs_ju
 def test_all_pairs_of_labels_are_the_labels(cheap):
     Z, y = small_draw().train.Z, small_draw().train.y
     by_labels, by_pairs = (
-        idealized(1e3, "exact", 0).set_params(n_neighbors=None).fit(Z, **given)
+        Learning("exact", "auto", 0).learner(1e3).set_params(n_neighbors=None).fit(Z, **given)
         for given in ({"y": y}, {"pairs": Pairs.from_labels(y)})
     )
     assert_allclose(by_labels.kernel_(Z), by_pairs.kernel_(Z), rtol=1e-6, atol=1e-9)
@@ -131,11 +131,11 @@ def test_the_penalty_is_that_of_a_grid_search(cheap, psd, row):
         {"idealizedkernel__C_similar": [C], "idealizedkernel__C_dissimilar": [10 * C]}
         for C in learning.PENALTIES
     ]
-    pipeline = make_pipeline(idealized(1.0, psd, 0), KNeighborsClassifier(1))
+    pipeline = make_pipeline(Learning(psd, "auto", 0).learner(1.0), KNeighborsClassifier(1))
     search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3, shuffle=True, random_state=4))
     with pytest.warns(match="γ is zero"):
         search.fit(train.Z, train.y)
-    learned = learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), psd, 4)
+    learned = learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), Learning(psd, "median", 4))
     assert learned.C_similar == search.best_params_["idealizedkernel__C_similar"]
     assert learned.C_dissimilar == 10 * learned.C_similar
     assert learned.psd == psd
@@ -149,9 +149,11 @@ def test_a_penalty_is_judged_on_rows_that_no_pair_was_learned_from(monkeypatch):
         return 0.0
 
     monkeypatch.setattr(learning, "PENALTIES", (1e3,))
+    monkeypatch.setattr(learning, "MOST", 1e3)
     monkeypatch.setattr(learning, "neighbour_error", note)
     train = draw.train
-    learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), "exact", 0)
+    with pytest.warns(UserWarning, match=r"end of the grid, 1e\+03"):
+        learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), Learning("exact", "median", 0))
     assert len(judged) == 3
     for last, Z, y, Z_left, y_left in judged:
         assert last < len(Z)
@@ -166,16 +168,34 @@ def test_of_equal_penalties_the_default_is_taken():
     assert learning.best_penalty(lambda C: abs(C - 1e5)) == 1e5
 
 
+@pytest.mark.parametrize("best", [1e-1, 1e9, 1e13])
+def test_the_grid_of_penalties_grows_until_its_best_is_inside(best):
+    tried = []
+
+    def loss(C):
+        tried.append(C)
+        return abs(np.log(C / best))
+
+    assert learning.best_penalty(loss) == pytest.approx(best)
+    assert min(tried) < best < max(tried)
+
+
+@pytest.mark.parametrize(("sign", "end"), [(-1, 1e15), (1, 1e-3)])
+def test_where_the_grid_cannot_grow_on_its_end_is_reported(sign, end):
+    with pytest.warns(UserWarning, match=f"end of the grid, {end:.0e}".replace("+", r"\+")):
+        assert learning.best_penalty(lambda C: sign * C) == pytest.approx(end)
+
+
 def test_for_clusters_the_penalty_is_that_of_the_best_auc(monkeypatch):
     draw = small_draw()
     monkeypatch.setattr(learning, "auc", lambda metric, Z, left: -abs(metric.C_similar - 1e5))
     pairs = Pairs(draw.similar, Pairs.from_labels(draw.train.y).dissimilar)
-    assert learn_for_clusters(draw.train.Z, pairs, "exact", 0).C_similar == 1e5
+    assert learn_for_clusters(draw.train.Z, pairs, Learning("exact", "auto", 0)).C_similar == 1e5
 
 
 def test_the_auc_is_of_distances_in_the_learned_metric():
     draw = small_draw()
-    metric = idealized(1e3, "exact", 0).fit(draw.train.Z, draw.train.y)
+    metric = Learning("exact", "auto", 0).learner(1e3).fit(draw.train.Z, draw.train.y)
     pairs = Pairs(np.array([(0, 2), (1, 3)]), np.array([(0, 1), (2, 3), (4, 5)]))
     D = metric.kernel_.squared_distance(draw.train.Z, draw.train.Z)
     wins = [D[i, j] < D[k, m] for i, j in pairs.similar for k, m in pairs.dissimilar]

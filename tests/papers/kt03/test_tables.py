@@ -15,10 +15,7 @@ from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
 from mercer.papers.kt03 import figure1, learning, table3, tables2_4
 from mercer.papers.kt03.data import ROWS, draw_split, draw_whole
-from mercer.papers.kt03.learning import (
-    learn_for_clusters,
-    learn_for_neighbours,
-)
+from mercer.papers.kt03.learning import Learning, learn_for_clusters, learn_for_neighbours
 from mercer.papers.kt03.verdicts import count_matches, judge_with_our_error
 from papers.kt03.kt03_draw import small_draw
 
@@ -29,6 +26,10 @@ TABLE2, TABLE3, TABLE4 = (CATALOGUE[f"kt03-table{number}"] for number in (2, 3, 
 def cheap(monkeypatch):
     """Let two penalties be tried, not four."""
     monkeypatch.setattr(learning, "PENALTIES", (1e3, 1e1))
+
+
+def how_of(name):
+    return Learning(name.split()[0].lower(), "median" if name.endswith(" R") else "auto", 3)
 
 
 def nearest_error(D, y, y_test):
@@ -45,7 +46,7 @@ def test_the_euclidean_column_is_the_nearest_neighbour_and_no_matter_which_kerne
 
 
 @pytest.mark.filterwarnings("ignore:γ is zero")  # with half of the guesses wrong, nothing may pay
-@pytest.mark.parametrize("name", ["Exact", "Clip", "Exact rest", "Xing", "Xing rest"])
+@pytest.mark.parametrize("name", ["Exact", "Exact R", "Clip", "Exact rest", "Xing", "Xing rest"])
 def test_table_2_learns_from_similar_pairs(cheap, name):
     draw = small_draw()
     train, test = draw.train, draw.test
@@ -54,7 +55,7 @@ def test_table_2_learns_from_similar_pairs(cheap, name):
     if name.startswith("Xing"):
         metric = XingMetric(tol=1e-4, random_state=3).fit(train.Z, pairs=pairs)
     else:
-        metric = learn_for_neighbours(train.Z, train.y, pairs, name.split()[0].lower(), 3)
+        metric = learn_for_neighbours(train.Z, train.y, pairs, how_of(name))
     D = metric.kernel_.squared_distance(test.Z, train.Z)
     expected = nearest_error(D, train.y, test.y)
     assert TABLE2.method(name).score(draw, 3) == [pytest.approx(expected)]
@@ -63,7 +64,7 @@ def test_table_2_learns_from_similar_pairs(cheap, name):
 def test_table_4_learns_from_labels_and_gives_alignments(cheap):
     draw = small_draw()
     train, test = draw.train, draw.test
-    metric = learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), "clip", 3)
+    metric = learn_for_neighbours(train.Z, train.y, Pairs.from_labels(train.y), Learning("clip", "median", 3))
     error, on_train, on_test = TABLE4.method("Clip").score(draw, 3)
     D = metric.kernel_.squared_distance(test.Z, train.Z)
     assert error == pytest.approx(nearest_error(D, train.y, test.y))
@@ -96,7 +97,7 @@ def test_clustering_errors_are_those_of_footnote_9_from_both_starts():
 
 
 @pytest.mark.filterwarnings("ignore:γ is zero")
-@pytest.mark.parametrize("name", ["Exact", "Clip", "Exact rest", "Xing", "Xing rest"])
+@pytest.mark.parametrize("name", ["Exact", "Exact R", "Clip", "Exact rest", "Xing", "Xing rest"])
 def test_clusters_are_looked_for_in_the_metric_of_the_pairs(cheap, name):
     draw = draw_whole("toy-linear", 0)
     Z, y = draw.train.Z, draw.train.y
@@ -104,7 +105,7 @@ def test_clusters_are_looked_for_in_the_metric_of_the_pairs(cheap, name):
     if name.startswith("Xing"):
         metric = XingMetric(tol=1e-4, random_state=3).fit(Z, pairs=pairs)
     else:
-        metric = learn_for_clusters(Z, pairs, name.split()[0].lower(), 3)
+        metric = learn_for_clusters(Z, pairs, how_of(name))
     assert_allclose(table3.features_of(name, draw, 3), metric.transform(Z))
 
 

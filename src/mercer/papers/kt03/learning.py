@@ -1,7 +1,8 @@
 """How the kernels of [KT03, Section 4] are learned, and how their penalties are chosen.
 
 The paper gives neither C_S and C_D nor ν. Here ν is 0.1, C_D is ten times C_S, and C_S is one of four values,
-in the units of `IdealizedKernel`. It is chosen by cross-validation on what the learner is given, never on
+in the units of `IdealizedKernel`, and of more where the best of these is the largest or the smallest. It is
+chosen by cross-validation on what the learner is given, never on
 test rows: for nearest neighbours by their error on training rows that were left out (and no pair of which was
 used), for clusterings, where there are no labels, by the AUC of the distances of pairs that were left out. Of
 equal ones the default is taken, then the smallest.
@@ -9,10 +10,14 @@ equal ones the default is taken, then the smallest.
 D of Section 4.1 is not given either. ``other`` are all pairs of different classes, which is nearly all the
 information in the labels. ``rest`` needs no labels, everything that is not in S: the learner draws five such
 pairs per row, some of them wrong.
+
+R, the median distance beyond which no pair is used (3.2.5), is for pairs that follow from labels. Of
+listed pairs all are kept; ``R`` columns have the paper's rule for them, too.
 """
 
 import warnings
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -28,21 +33,38 @@ from mercer.pairs import Pairs
 from mercer.quality import pair_auc
 
 PENALTIES = (1e3, 1e1, 1e5, 1e7)  # C_similar, the default first
+FACTOR, LEAST, MOST = 100.0, 1e-3, 1e15  # how the grid grows, and where that ends
 RATIO = 10.0  # C_dissimilar over C_similar
 NU = 0.1
 TOL = 1e-4  # of the optimum: fine enough for errors of neighbours and of clusters
 N_FOLDS = 3
 GRID_IN_WORDS = (
-    f"C_similar in {', '.join(f'{C:.0e}' for C in sorted(PENALTIES))}, "
+    f"C_similar in {', '.join(f'{C:.0e}' for C in sorted(PENALTIES))} and on to {LEAST:.0e} and {MOST:.0e} "
+    "until the best is inside, "
     f"C_dissimilar {RATIO:.0f} times it, nu {NU}, tol {TOL}"
 )
 
 Loss = Callable[[float], float]
 
 
-def idealized(C: float, psd: str, seed: int) -> IdealizedKernel:
-    """Return the learner with a penalty, not yet fitted."""
-    return IdealizedKernel(C_similar=C, C_dissimilar=RATIO * C, nu=NU, psd=psd, tol=TOL, random_state=seed)
+class Learning(NamedTuple):
+    """How a kernel is learned, but for its penalty."""
+
+    psd: str  # "exact" or "clip"
+    radius: str  # "auto" keeps listed pairs; "median" is R for all
+    seed: int
+
+    def learner(self, C: float) -> IdealizedKernel:
+        """Return the learner with a penalty, not yet fitted."""
+        return IdealizedKernel(
+            C_similar=C,
+            C_dissimilar=RATIO * C,
+            nu=NU,
+            psd=self.psd,
+            radius=self.radius,
+            tol=TOL,
+            random_state=self.seed,
+        )
 
 
 def xing_metric(seed: int) -> XingMetric:
@@ -55,40 +77,49 @@ def pairs_of(y: Labels, similar: Index, dissimilar: str) -> Pairs:
     return Pairs(similar, Pairs.from_labels(y).dissimilar if dissimilar == "other" else ())
 
 
-def learn_for_neighbours(Z: Array, y: Labels, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
+def learn_for_neighbours(Z: Array, y: Labels, pairs: Pairs, how: Learning) -> IdealizedKernel:
     """Fit with the penalty of the least nearest-neighbour error on rows that were left out."""
-    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=how.seed)
     folds = [(kept, left, pairs.within(kept)) for kept, left in splitter.split(Z, y)]
 
     def loss(C: float) -> float:
         errors = [
-            neighbour_error(
-                idealized(C, psd, seed).fit(Z[kept], pairs=part), Z[kept], y[kept], Z[left], y[left]
-            )
+            neighbour_error(how.learner(C).fit(Z[kept], pairs=part), Z[kept], y[kept], Z[left], y[left])
             for kept, left, part in folds
             if len(part.similar)
         ]
         return float(np.mean(errors)) if errors else 0.0
 
-    return idealized(best_penalty(loss), psd, seed).fit(Z, pairs=pairs)
+    return how.learner(best_penalty(loss)).fit(Z, pairs=pairs)
 
 
-def learn_for_clusters(Z: Array, pairs: Pairs, psd: str, seed: int) -> IdealizedKernel:
+def learn_for_clusters(Z: Array, pairs: Pairs, how: Learning) -> IdealizedKernel:
     """Fit with the penalty of the largest AUC on pairs that were left out."""
-    folds = list(split_pairs(pairs, len(Z), RandomState(seed)))
+    folds = list(split_pairs(pairs, len(Z), RandomState(how.seed)))
 
     def loss(C: float) -> float:
-        scores = [auc(idealized(C, psd, seed).fit(Z, pairs=kept), Z, left) for kept, left in folds]
+        scores = [auc(how.learner(C).fit(Z, pairs=kept), Z, left) for kept, left in folds]
         return -float(np.mean(scores))
 
-    return idealized(best_penalty(loss), psd, seed).fit(Z, pairs=pairs)
+    return how.learner(best_penalty(loss)).fit(Z, pairs=pairs)
 
 
 def best_penalty(loss: Loss) -> float:
-    """Return the penalty of the least loss, of equal ones the first in `PENALTIES`."""
+    """Return the penalty of the least loss, of equal ones the first in `PENALTIES`.
+
+    The grid grows until that is neither the least nor the largest; a warning says where it cannot.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of penalties that are tried: some are too small
-        return min(PENALTIES, key=loss)
+        losses = {C: loss(C) for C in PENALTIES}
+        best = min(losses, key=losses.__getitem__)
+        while best in (min(losses), max(losses)) and LEAST < best < MOST:
+            beyond = best * FACTOR if best == max(losses) else best / FACTOR
+            losses[beyond] = loss(beyond)
+            best = min(losses, key=losses.__getitem__)
+    if not LEAST < best < MOST:
+        warnings.warn(f"the best C_similar is at the end of the grid, {best:.0e}", UserWarning, stacklevel=2)
+    return best
 
 
 def neighbour_error(metric: IdealizedKernel, Z: Array, y: Labels, Z_test: Array, y_test: Labels) -> float:

@@ -19,7 +19,14 @@ from sklearn.cluster import KMeans
 from mercer._typing import Array
 from mercer.papers.harness import Method, Result, Table
 from mercer.papers.kt03.data import NEEDS, ROWS, Draw, draw_whole
-from mercer.papers.kt03.learning import GRID_IN_WORDS, N_FOLDS, learn_for_clusters, pairs_of, xing_metric
+from mercer.papers.kt03.learning import (
+    GRID_IN_WORDS,
+    N_FOLDS,
+    Learning,
+    learn_for_clusters,
+    pairs_of,
+    xing_metric,
+)
 from mercer.papers.kt03.verdicts import IN_PAPER, count_matches, numbers_beside
 from mercer.quality import clustering_accuracy
 
@@ -31,12 +38,13 @@ def features_of(name: str, draw: Draw, seed: int) -> Array:
     """Return features of all rows in the metric of a method."""
     rows = draw.train
     method, _, which = name.partition(" ")
-    pairs = pairs_of(rows.y, draw.similar, which or "other")
+    pairs = pairs_of(rows.y, draw.similar, "rest" if which == "rest" else "other")
     if method == "Euclidean":
         return rows.Z
     if method == "Xing":
         return xing_metric(seed).fit(rows.Z, pairs=pairs).transform(rows.Z)
-    return learn_for_clusters(rows.Z, pairs, method.lower(), seed).transform(rows.Z)
+    how = Learning(method.lower(), "median" if which == "R" else "auto", seed)
+    return learn_for_clusters(rows.Z, pairs, how).transform(rows.Z)
 
 
 def score(draw: Draw, seed: int, *, name: str) -> Sequence[float]:
@@ -53,7 +61,7 @@ def score(draw: Draw, seed: int, *, name: str) -> Sequence[float]:
 
 def summarize(results: Sequence[Result]) -> list[str]:
     """Say on how many rows the published numbers are matched."""
-    columns = [column for name in ("Exact", "Clip", "Exact rest") for column in columns_of(name)]
+    columns = [column for name in ("Exact", "Exact R", "Clip", "Exact rest") for column in columns_of(name)]
     return count_matches(results, PUBLISHED, columns)
 
 

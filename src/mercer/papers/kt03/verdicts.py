@@ -8,6 +8,7 @@ COLUMNS = ("Euclidean", "learned", "Xing")  # of Tables 2 to 4
 IN_PAPER = {  # our columns, and those of the paper beside which they stand
     "Euclidean": "Euclidean",
     "Exact": "learned",
+    "Exact R": "learned",
     "Clip": "learned",
     "Exact rest": "learned",
     "Xing": "Xing",
