@@ -55,7 +55,9 @@ ESTIMATORS = [
     BoostedKernel(n_rounds=3),
     BoostedKernel(RBF(), n_rounds=3, loss="exp", max_pairs=50, random_state=0),
     IdealizedKernel(C_dissimilar=1e6),
-    BlendedKernel(KernelBoost(n_rounds=2, random_state=0), second=IdealizedKernel(C_dissimilar=1e6)),
+    BlendedKernel(
+        KernelBoost(n_rounds=2, random_state=0), others=[IdealizedKernel(C_dissimilar=1e6)], metric="within"
+    ),
     IdealizedKernel(RBF(), C_dissimilar=1e6, psd="clip"),
     KernelBoost(n_rounds=3),
     KernelBoost(n_rounds=2, covariance_type="tied", dissolve=True),

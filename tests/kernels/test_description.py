@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from mercer import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.kernels import (
     Combination,
+    Mapped,
     Mixture,
     Perceptron,
     Projected,
@@ -55,6 +56,7 @@ CASES = [
     (Rescaled(RBF(2.0), np.zeros(2), np.ones(2)), f"{RBF_2}, on rescaled columns"),
     (Ranked.spanning(np.eye(2), RBF(2.0)), f"{RBF_2}, on ranks"),
     (Ranked.spanning(np.eye(2), Rescaled(RBF(2.0), np.zeros(2), np.ones(2))), f"{RBF_2}, on ranks"),
+    (Mapped(RBF(2.0), np.eye(3, 2)), f"{RBF_2}, after a linear map of 3 columns"),
     (Stump(), "all decision stumps at once (city-block distance)"),
     (Perceptron(), "all perceptrons at once (Euclidean distance)"),
     (Tree(), "all decision trees at once (exponential of the city-block distance)"),

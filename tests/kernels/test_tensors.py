@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from devices import DEVICES, EACH_DEVICE, EACH_TENSOR, assert_there, dispatched, numpy, put, torch
 from mercer.kernels import (
     Combination,
+    Mapped,
     Mixture,
     Perceptron,
     Projected,
@@ -53,6 +54,7 @@ KERNELS = [
     Rescaled(ConstantKernel(2.0) * RBF(np.array([1.0, 2.0, 0.5])) + DotProduct() ** 2, X.mean(0), X.std(0)),
     Ranked.spanning(X, Tree(2.0)),
     Rescaled(Perceptron(), X.mean(0), X.std(0), X.min(0) / 2, X.max(0) / 2),
+    Mapped(RBF(1.3), A),
 ]
 EACH = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 

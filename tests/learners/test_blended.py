@@ -37,7 +37,7 @@ def test_the_kernel_of_near_samples_is_added_with_its_share_of_the_variance(rng,
 def test_a_second_learner_counts_as_much_as_the_first(rng):
     X, y = some_data(rng)
     first, second = KernelBoost(n_rounds=3, random_state=0), IdealizedKernel(random_state=0)
-    blended = BlendedKernel(first, second=second, share=0.5).fit(X, y)
+    blended = BlendedKernel(first, others=[second], share=0.5).fit(X, y)
     one, two = (clone(learner).fit(X, y).kernel_(X) for learner in (first, second))
     near = np.exp(-cdist(X, X, "sqeuclidean") / blended.radius_**2)
     V = variance(one)
@@ -45,6 +45,50 @@ def test_a_second_learner_counts_as_much_as_the_first(rng):
     assert_allclose(blended.kernel_(X), expected, rtol=1e-9)
     assert_allclose(blended.transform(X) @ blended.transform(X).T, expected, rtol=1e-7, atol=1e-9)
     assert blended.transform(X).shape[1] == len(blended.get_feature_names_out())
+
+
+def literal_within(X, groups):
+    """The covariance of samples around the mean of their set, shrunk as in Ledoit and Wolf (2004)."""
+    rows = np.vstack([X[group] - X[group].mean(axis=0) for group in groups if len(group) > 1])
+    rows = rows * np.sqrt(len(rows) / (len(rows) - sum(len(group) > 1 for group in groups)))
+    n, d = rows.shape
+    S = rows.T @ rows / n
+    m = np.trace(S) / d
+    spread = np.sum((S - m * np.eye(d)) ** 2)
+    noise = sum(np.sum((np.outer(row, row) - S) ** 2) for row in rows) / n**2
+    share = min(noise, spread) / spread
+    return share * m * np.eye(d) + (1 - share) * S
+
+
+@pytest.mark.parametrize("by", ["labels", "pairs"])
+def test_the_metric_of_similar_samples_is_that_of_their_shrunk_covariance(rng, by):
+    X, y = some_data(rng)
+    X = X @ rng.normal(size=(5, 5))
+    similar = np.array([(0, 3), (3, 9), (1, 4), (2, 5), (8, 11)])
+    sets = [[0, 3, 9], [1, 4], [2, 5], [8, 11]]
+    known = {"y": y} if by == "labels" else {"pairs": Pairs(similar, [(0, 1), (2, 1)])}
+    C = literal_within(X, [np.flatnonzero(y == k) for k in range(3)] if by == "labels" else sets)
+    learner = KernelBoost(n_rounds=2, random_state=0)
+    blended = BlendedKernel(learner, metric="within", share=0.5).fit(X, **known)
+    d2 = cdist(X, X, "mahalanobis", VI=np.linalg.inv(C)) ** 2
+    near = np.exp(-d2 / np.median(np.sqrt(np.sort(d2, axis=1)[:, 5])) ** 2)
+    wide = np.exp(-d2 / np.median(np.sqrt(d2[np.triu_indices(60, 1)])) ** 2)
+    learned = clone(learner).fit(X, **known).kernel_(X)
+    V = variance(learned)
+    expected = 0.5 * learned + 0.5 * V / variance(wide) * wide + 0.5 * V / variance(near) * near
+    assert_allclose(blended.kernel_(X), expected, rtol=1e-6)
+    F = blended.transform(X)
+    assert_allclose(F @ F.T, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_where_no_samples_are_similar_the_metric_is_the_plain_one(rng):
+    X, _ = some_data(rng)
+    plain, within = (
+        BlendedKernel(KernelBoost(n_rounds=2, random_state=0), metric=metric)
+        for metric in ("plain", "within")
+    )
+    apart = Pairs(dissimilar=[(0, 1), (2, 3)])
+    assert_allclose(within.fit(X, pairs=apart).kernel_(X), plain.fit(X, pairs=apart).kernel_(X))
 
 
 def test_features_of_new_samples_have_the_kernel_with_those_of_fit(rng):
@@ -86,4 +130,6 @@ def test_a_share_must_be_positive_and_none_is_kernelboost(rng):
     X, y = some_data(rng)
     with pytest.raises(ValueError, match="share"):
         BlendedKernel(IdealizedKernel(), share=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="metric"):
+        BlendedKernel(IdealizedKernel(), metric="euclidean").fit(X, y)
     assert isinstance(BlendedKernel().fit(X, y).learner_, KernelBoost)

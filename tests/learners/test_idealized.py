@@ -352,7 +352,7 @@ def test_pairs_of_labels_are_the_labels_in_any_order(base):
     shuffled = Pairs(*(rng.permuted(np.vstack([kind, kind[:7]]), axis=1) for kind in (similar, dissimilar)))
     expected = learn(base).fit(X, y)
     for pairs in (Pairs(similar, dissimilar), shuffled):
-        found = learn(base).fit(X, pairs=pairs)
+        found = learn(base, radius="median").fit(X, pairs=pairs)
         assert_array_equal(found.pairs_, expected.pairs_)
         assert found.kernel_ == expected.kernel_
         assert not hasattr(found, "classes_")
@@ -697,7 +697,7 @@ def test_a_base_kernel_that_is_not_finite_is_refused():
         ({"nu": "0.1"}, ValueError, "nu must be a number"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1"),
         ({"n_neighbors": 2.0}, TypeError, "n_neighbors must be a whole number"),
-        ({"radius": "mean"}, ValueError, "radius must be one of 'median', got 'mean'"),
+        ({"radius": "mean"}, ValueError, "radius must be one of 'auto', 'median', got 'mean'"),
         ({"radius": 0.0}, ValueError, "radius must be positive"),
         ({"psd": "none"}, ValueError, "psd must be one of 'exact', 'clip', got 'none'"),
         ({"max_rank": 0}, ValueError, "max_rank must be at least 1"),

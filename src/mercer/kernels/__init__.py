@@ -4,6 +4,7 @@ from mercer.kernels.base import FeatureKernel, Kernel
 from mercer.kernels.combination import Combination
 from mercer.kernels.distance import Perceptron, Stump
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.mixture import Mixture
 from mercer.kernels.projected import Projected
 from mercer.kernels.ranked import Ranked
@@ -15,6 +16,7 @@ __all__ = [
     "Combination",
     "FeatureKernel",
     "Kernel",
+    "Mapped",
     "Mixture",
     "Perceptron",
     "PerceptronEnsemble",

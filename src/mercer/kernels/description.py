@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer.kernels import (
     Combination,
+    Mapped,
     Mixture,
     Perceptron,
     PerceptronEnsemble,
@@ -113,6 +114,11 @@ def _(kernel: Rescaled) -> str:
 def _(kernel: Ranked) -> str:
     base = kernel.base.base if isinstance(kernel.base, Rescaled) else kernel.base
     return f"{describe_kernel(base)}, on ranks"
+
+
+@describe_kernel.register
+def _(kernel: Mapped) -> str:
+    return f"{describe_kernel(kernel.base)}, after a linear map of {count(len(kernel.coef), 'column')}"
 
 
 @describe_kernel.register

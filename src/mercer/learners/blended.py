@@ -1,31 +1,36 @@
 """A learned kernel, and one that knows which samples are near."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.callback import CallbackContext
+from sklearn.covariance import ledoit_wolf
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.kernels import Combination
+from mercer.kernels import Combination, Mapped
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.kernelboost import KernelBoost
 from mercer.learners.superkernel import SpanFeatures
-from mercer.parameters import check_positive
+from mercer.pairs import connected_sets
+from mercer.parameters import check_option, check_positive
 from mercer.samples import check_rows
 
 SOME_ROWS = 500  # on which the variance of a kernel is measured, and how near neighbours are
 NEAR = 5  # the neighbour whose distance is the width
+LEAST_VARIANCE = 1e-6  # of similar samples, of their mean variance: constant columns have none
 
 
 class BlendedKernel(KernelLearner):
     r"""A learned kernel, and one that knows which samples are near.
 
     .. math:: k(x, x') = k_\text{learned}(x, x')
-              + \sigma \frac{V_\text{learned}}{V_\text{near}} \exp(-\| x - x' \|^2 / r^2),
+              + \sigma \frac{V_\text{learned}}{V_\text{near}} \exp(-d(x, x')^2 / r^2),
 
     where r is the median distance of a sample to its fifth nearest, V is the variance of the samples
     in the space of a kernel, and σ the share. Few pairs say little, and a kernel that was learned from them
@@ -35,15 +40,21 @@ class BlendedKernel(KernelLearner):
     matrix adds the same to the objective of k-means whatever the clusters are.) It depends on the scales of
     the features: standardise them. This is of none of the five papers.
 
-    With a second learner, the learned kernel is the mean of two, of which the second is scaled to the
-    variance of the first: a kernel of clusters and a learned metric, for instance.
+    With more learners, the learned kernel is the mean of theirs, all scaled to the variance of the first:
+    kernels of clusters from different mixtures, for instance, which are wrong at different places.
 
     Parameters
     ----------
     learner : KernelLearner or None, default=None
         What learns. None: `KernelBoost` with its defaults.
-    second : KernelLearner or None, default=None
-        What else learns, if anything.
+    others : sequence of KernelLearner, default=()
+        What else learns.
+    metric : {"plain", "within"}, default="plain"
+        The metric d. "plain": the Euclidean one. "within": :math:`d^2 = (x - x')^\top C^{-1} (x - x')`, where
+        C is the covariance of similar samples around their means (relevant component analysis), shrunk
+        towards a multiple of the identity as Ledoit and Wolf do: few pairs change the metric little. Then
+        :math:`\exp(-d^2 / m)`, m the median of d² over all pairs of samples, is also one of the learned
+        kernels. Where nobody says which samples are similar, it is the plain metric.
     share : float, default=1.0
         σ. With 60 to 200 pairs of either kind of USPS, MNIST, texture, vehicle, heart, pima, spambase,
         thyroid and letter, neighbours were better up to here, and clusters as good as without it.
@@ -54,12 +65,12 @@ class BlendedKernel(KernelLearner):
         The sum.
     learner_ : KernelLearner
         The fitted learner.
-    second_ : KernelLearner or None
-        The second one.
+    others_ : list of KernelLearner
+        The other ones.
     radius_ : float
         r.
     near_ : SpanFeatures
-        The features that the kernel of near samples has: coordinates in the span of the samples of `fit`.
+        The features that the Gaussian kernels have: coordinates in the span of the samples of `fit`.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 
@@ -73,11 +84,12 @@ class BlendedKernel(KernelLearner):
     0.39
     """
 
-    _takes_numbers = True
-
-    def __init__(self, learner: Any = None, *, second: Any = None, share: float = 1.0) -> None:
+    def __init__(
+        self, learner: Any = None, *, others: Sequence[Any] = (), metric: str = "plain", share: float = 1.0
+    ) -> None:
         self.learner = learner
-        self.second = second
+        self.others = others
+        self.metric = metric
         self.share = share
 
     def transform(self, X: Any) -> Array:
@@ -95,24 +107,59 @@ class BlendedKernel(KernelLearner):
         return sum(one._n_features_out for one in self._fitted()) + len(self.near_.factor.landmarks)
 
     def _fitted(self) -> list[Any]:
-        return [self.learner_] if self.second_ is None else [self.learner_, self.second_]
+        return [self.learner_, *self.others_]
 
     def _check_parameters(self) -> None:
+        check_option(self.metric, "metric", ("plain", "within"))
         check_positive(self.share, "share")
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         self.learner_ = _fit(KernelBoost() if self.learner is None else self.learner, known)
-        self.second_ = None if self.second is None else _fit(self.second, known)
+        self.others_ = [_fit(other, known) for other in self.others]
         every = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
+        A = within_map(known) if self.metric == "within" else None
+        learned = [one.kernel_ for one in self._fitted()]
         some = every[:: -(-len(every) // SOME_ROWS)]
-        self.radius_ = _radius(every, some)
-        near = sk_kernels.RBF(self.radius_ / np.sqrt(2.0), "fixed")
-        kernels = [*(one.kernel_ for one in self._fitted()), near]
+        if A is None:
+            self.radius_ = _radius(every, some)
+            gaussians = [_gaussian(self.radius_)]
+        else:
+            self.radius_ = _radius(every @ A, some @ A)
+            wide = np.median(pdist(some @ A)) or 1.0
+            gaussians = [Mapped(_gaussian(width), A) for width in (wide, self.radius_)]
+        kernels = [*learned, *gaussians]
         variances = np.array([_variance(kernel, some) for kernel in kernels])
         weights = np.full(len(kernels), 1.0 / (len(kernels) - 1))
         weights[-1] = self.share
         self.kernel_ = Combination(kernels, weights * variances[0] / variances)
-        self.near_ = SpanFeatures(Combination([near], self.kernel_.weights[-1:]), known.X.copy())
+        theirs = Combination(gaussians, self.kernel_.weights[len(learned) :])
+        self.near_ = SpanFeatures(theirs, known.X.copy())
+
+
+def within_map(known: TrainingData) -> Array | None:
+    """Return the A of C⁻¹ = AAᵀ, for the shrunk covariance C of similar samples; None if none are known."""
+    if known.label is not None:
+        group = known.label
+    elif known.pairs is not None:
+        group = connected_sets(known.pairs.similar, len(known.X))
+    else:
+        return None
+    size = np.bincount(group)
+    several = size[group] > 1
+    means = np.stack([np.bincount(group, column) for column in known.X.T], axis=1) / size[:, None]
+    rows = (known.X - means[group])[several]
+    if not np.any(rows):
+        return None
+    n_free = len(rows) - np.count_nonzero(size > 1)  # a mean takes one sample of each set
+    C, _ = ledoit_wolf(rows * np.sqrt(len(rows) / n_free), assume_centered=True)
+    values, V = np.linalg.eigh(C)
+    A: Array = V / np.sqrt(np.maximum(values, LEAST_VARIANCE * values.mean()))
+    return A
+
+
+def _gaussian(width: float) -> sk_kernels.RBF:
+    """Return exp(−d²/w²)."""
+    return sk_kernels.RBF(width / np.sqrt(2.0), "fixed")
 
 
 def _fit(learner: Any, known: TrainingData) -> Any:

@@ -23,8 +23,8 @@ PUBLIC = {
     "KernelSVC KernelSearchCV KernelSearchRegressor Pairs PerceptronRegressor PerceptronRegressorCV "
     "PerceptronSVC PerceptronSVCCV RelevanceKernel StumpRegressor StumpRegressorCV StumpSVC StumpSVCCV "
     "Superkernel TableEncoder TreeRegressor TreeRegressorCV TreeSVC TreeSVCCV",
-    "mercer.kernels": "Combination Mixture Perceptron PerceptronEnsemble Projected Ranked Rescaled Series "
-    "Stump StumpEnsemble Tree",
+    "mercer.kernels": "Combination Mapped Mixture Perceptron PerceptronEnsemble Projected Ranked Rescaled "
+    "Series Stump StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "SquaredRisk Widths",
     "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",

@@ -99,6 +99,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     ),
     "mercer.kernels.Combination": (Field("weights", "r", least=0),),
     "mercer.kernels.Ranked": (Field("quantiles", "q D", may_be_empty=False),),
+    "mercer.kernels.Mapped": (Field("coef", "D p"),),
     "mercer.kernels.Rescaled": (
         Field("center", "D"),
         Field("scale", "D"),
