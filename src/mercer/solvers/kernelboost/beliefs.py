@@ -159,21 +159,35 @@ def _sweep(
     max_sweeps: int,
     tol: float,
 ) -> None:
+    """Send every message anew, and again until none changes: log Σ_{i ≠ j} b_i of each sender's beliefs b."""
     n_edges, n_components = len(sender) // 2, messages.shape[1]
-    cavity, news = np.empty(n_components), np.empty(n_components)
+    cavity, share = np.empty(n_components), np.empty(n_components)
     for _ in range(max_sweeps):
-        largest = 0.0
+        furthest = 0.0
         for e in range(2 * n_edges):
             answer = e + n_edges if e < n_edges else e - n_edges
-            cavity[:] = belief[sender[e]] - messages[answer]
-            cavity -= _log_sum(cavity)
-            _log_sum_of_others(cavity, news)
+            best, second = 0, -np.inf  # which is the largest, and how large the next one is
             for j in range(n_components):
-                change = (1.0 - damping) * (news[j] - messages[e, j])
+                cavity[j] = belief[sender[e], j] - messages[answer, j]
+                if cavity[j] > cavity[best]:
+                    second, best = cavity[best], j
+                elif j != best and cavity[j] > second:
+                    second = cavity[j]
+            total, rest = 0.0, 0.0
+            for j in range(n_components):
+                share[j] = np.exp(cavity[j] - cavity[best])
+                total += share[j]
+                if j != best:  # by itself: next to the largest, the others may be lost
+                    rest += np.exp(cavity[j] - second)
+            for j in range(n_components):
+                news = np.log((total - share[j]) / total)
+                if j == best:
+                    news = second - cavity[best] + np.log(rest / total)
+                change = (1.0 - damping) * (news - messages[e, j])
                 belief[receiver[e], j] += change
                 messages[e, j] += change
-                largest = max(largest, abs(change))
-        if largest <= tol:
+                furthest = max(furthest, abs(change))
+        if furthest <= tol:
             break
 
 
