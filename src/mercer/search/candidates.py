@@ -22,6 +22,7 @@ from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, Stum
 REFERENCE = "RBF-SVM"  # what the others are compared with
 NAMES = (
     "tree-svm",
+    "tree-ranks",
     "perceptron",
     "superkernel",
     REFERENCE,

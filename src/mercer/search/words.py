@@ -23,16 +23,19 @@ REFERENCES = {
 }
 STOPPED = {"budget": "the time budget was used up", "interrupt": "it was interrupted"}
 MEANINGS = {  # of the candidates that come with mercer
-    "tree-svm": "an SVM over all decision trees",
-    "perceptron": "an SVM over all perceptrons: smooth, with C alone to choose",
-    "superkernel": "an SVM whose kernel is a weighted sum of Gaussians of several widths",
-    "RBF-SVM": "an SVM with a Gaussian kernel, width and C tuned: what people use",
-    "stump": "an SVM over all decision stumps: a sum of one curve for each feature",
-    "relevance": "an SVM over decision trees, with a learned weight for each feature",
-    "linear": "a linear SVM",
-    "boosted": "an SVM with a linear kernel that boosting built from pairs of samples",
-    "idealized": "an SVM with a metric that pulls samples of a class together",
-    "kernelboost": "an SVM whose kernel says which samples share a Gaussian cluster",
+    "tree-svm": "all decision trees at once, of every depth",
+    "tree": "all decision trees at once, of every depth",
+    "tree-ranks": "all decision trees at once, on the ranks of the values",
+    "perceptron": "all perceptrons at once: smooth, and C alone to choose",
+    "superkernel": "a weighted sum of Gaussian kernels of several widths",
+    "RBF-SVM": "a Gaussian kernel, width and C tuned: what people use",
+    "RBF-ridge": "a Gaussian kernel, width and penalty tuned: what people use",
+    "stump": "all decision stumps at once: a sum of one curve for each feature",
+    "relevance": "decision trees with a learned weight for each feature",
+    "linear": "a linear model",
+    "boosted": "a linear kernel that boosting builds from pairs of samples",
+    "idealized": "a metric that pulls samples of a class together",
+    "kernelboost": "which samples share a Gaussian cluster",
     "plain": "the distance of standardised features: nothing is learned",
 }
 PAIRS_DRAWN = "No dissimilar pairs were listed: those used for scoring were drawn at random."

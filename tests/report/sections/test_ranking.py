@@ -143,7 +143,7 @@ def test_the_kernel_is_described_in_words(tmp_path, iris):
     found = report(tmp_path, search, *iris)
     n_mixtures, n_components, _ = search.best_kernel_.base.means.shape
     words = f"{n_mixtures} Gaussian mixtures of {n_components} components on 4 columns"
-    assert "The winner is kernelboost: an SVM whose kernel says" in found.text
+    assert "The winner is kernelboost: which samples share" in found.text
     assert f"Its kernel: {words}." in found.text
     assert dict(found.rows("Settings"))["kernel"] == words
     assert "array" not in found.text
