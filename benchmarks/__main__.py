@@ -13,9 +13,14 @@ NAMES = (
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     *("trees", "relevance"),  # all of them, and features
     "regression",  # numbers
-    *("scaling", "search", "coverage"),  # before them, and among all of them
+    *("scaling", "search"),  # before them, and among all of them
 )
-LONG = ("budget", "tables", "gpu")  # an hour or more, or another machine; with options of their own
+LONG = (
+    "budget",
+    "coverage",
+    "tables",
+    "gpu",
+)  # an hour or more, or another machine; with options of their own
 HELP = ("-h", "--help")
 
 

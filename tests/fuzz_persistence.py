@@ -266,7 +266,10 @@ ARRAY_CHANGES = [
     put_number,
     put_number,
 ]
-METHODS = ("decision_function", "predict_proba", "predict", "transform", "__call__", "diag")
+METHODS = (
+    *("decision_function", "predict_proba", "predict", "predict_interval", "transform"),
+    *("__call__", "diag"),
+)
 MOST_MEMORY = 2**20  # KB more than with no file: what small files may take
 BEYOND = "index is out of bounds"  # what numba says; NumPy, which always looks, says which index
 
@@ -333,6 +336,15 @@ def save_samples(folder):
         mercer.TreeSVC(method="nystroem", n_landmarks=8, random_state=0).fit(X[two], y[two]),
         mercer.KernelSVC(mercer.RelevanceKernel(n_rounds=1, random_state=0)).fit(X, y),
         mercer.KernelSVC(mercer.IdealizedKernel(max_rank=2, random_state=0)).fit(X, y),
+        mercer.KernelSVC(mercer.BlendedKernel(mercer.KernelBoost(n_rounds=1, random_state=0))).fit(
+            X[two], y[two]
+        ),
+        mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).blend_,
+        mercer.StumpRegressorCV(Cs=2, loss="quantile", random_state=0).fit(X, y),
+        mercer.PerceptronRegressor(method="sliced", n_directions=6, random_state=0).fit(X, y),
+        mercer.PerceptronRegressorCV(random_state=0).fit(X, y),
+        mercer.TreeRegressor(random_state=0).fit(X, y),
+        mercer.KernelRegressor(RBF(), loss="epsilon_insensitive").fit(X, y),
         make_pipeline(encode, mercer.StumpSVC()).fit(table, y),
         make_pipeline(mercer.TableEncoder(), mercer.ClippedScaler(), mercer.StumpSVC()).fit(table, y),
     ]

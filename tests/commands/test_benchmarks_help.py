@@ -37,7 +37,10 @@ def test_a_benchmark_imports_what_there_is(path, monkeypatch):
 
 
 def test_options_are_refused_where_there_are_none():
-    assert "Options are for one of these alone: budget, tables" in benchmarks("cold", "--rows", "3").stderr
+    assert (
+        "Options are for one of these alone: budget, coverage, tables"
+        in benchmarks("cold", "--rows", "3").stderr
+    )
 
 
 def test_a_long_benchmark_lists_its_own_options():
