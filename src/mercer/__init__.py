@@ -1,7 +1,6 @@
 """mercer learns the kernel that a data set needs, and hands it to every tool that takes a kernel."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     )
     from mercer.tables import TableEncoder
 
-__version__ = version("mercer")
 
 __all__ = [
     "BlendedKernel",
@@ -114,6 +112,10 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # it takes longer than all the rest: Ctrl-C would meet it
+
+        return version("mercer")
     if name in _HOMES:
         return getattr(import_module(f"mercer.{_HOMES[name]}"), name)
     if name in _ROOMS:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -91,6 +90,8 @@ def make_app(words: Sequence[str] = ()) -> "typer.Typer":
 
     def print_version(wanted: bool) -> None:
         if wanted:
+            from importlib.metadata import version
+
             typer.echo(f"mercer {version('mercer')}")
             raise typer.Exit
 

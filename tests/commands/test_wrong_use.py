@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer as library
+from commands.conftest import QUICK
 from commands.tables_at_hand import make_table
 from mercer import StumpSVC, cli
+from mercer.persistence import model_file
 
 GOOD = "x,y\n1,a\n2,b\n4,a\n8,b\n9,a\n3,b\n"
 LEARN = "learn bad.csv --target y"
@@ -221,6 +223,29 @@ def test_a_full_disk_is_said_in_a_sentence(mercer, monkeypatch, models):
         2,
         "p.csv cannot be read or written: No space left on device.\n",
     )
+
+
+@pytest.mark.parametrize("is_room_elsewhere", [True, False])
+def test_a_full_disk_does_not_lose_what_was_learned(mercer, monkeypatch, tmp_path, is_room_elsewhere):
+    write = model_file.replace_file
+
+    def fill(path, content):
+        if not is_room_elsewhere or path.absolute().parent == tmp_path:
+            raise OSError(28, "No space left on device", str(path))
+        write(path, content)
+
+    monkeypatch.setattr(model_file, "replace_file", fill)
+    result = mercer("learn", "data.csv", "--target", "state", *QUICK, "--model", "out.mercer")
+    assert result.exit_code == 1
+    assert "out.mercer cannot be written (No space left on device)" in result.stderr
+    assert "Expected error on new samples" in result.stdout  # what was found is said in any case
+    assert not (tmp_path / "out.mercer").exists()
+    if is_room_elsewhere:
+        place = re.search(r"The model is in (\S*out\.mercer)\.", result.stdout)[1]
+        assert f"it is in {place}." in result.stderr
+        assert mercer("predict", place, "data.csv").exit_code == 0
+    else:
+        assert "The model was not saved" in result.stdout
 
 
 def test_what_a_terminal_would_obey_is_shown_and_not_sent(mercer):

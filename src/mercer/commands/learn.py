@@ -13,12 +13,12 @@ import joblib
 import typer
 from rich.console import Console
 
-from mercer.commands.errors import INTERRUPTED, WrongRequestError
+from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_task
 from mercer.commands.interrupts import acknowledging_interrupts
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.model import result_of
-from mercer.commands.outputs import check_outputs
+from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
 from mercer.persistence import save
@@ -128,16 +128,18 @@ def learn(
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
         raise
+    asked, written = {"model": model, "report": report}, dict[str, Path | None](model=None, report=None)
     if model is not None:
-        save(learned.model, model, about=learned.about)
+        written["model"] = write_or_keep(model, lambda path: save(learned.model, path, about=learned.about))
     if report is not None:
         say("Writing the report, which takes some seconds more.", file=sys.stderr)
-        _write_report(report, task, learned)
-    outputs = {"model": model, "report": report}
-    files = {name: None if path is None else str(path) for name, path in outputs.items()}
+        written["report"] = write_or_keep(report, lambda path: _write_report(path, task, learned))
+    files = {name: None if path is None else str(path) for name, path in written.items()}
     _print(learned.about, files, as_json=as_json)
     if learned.search.stopped_ == "interrupt":
         raise typer.Exit(INTERRUPTED)
+    if written != asked:
+        raise typer.Exit(FAILED)
 
 
 def _read(request: Request, start: float) -> tuple[Task, float]:

@@ -2,11 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from mercer.commands.errors import WrongRequestError
 from mercer.files import is_stream
@@ -43,6 +44,29 @@ def _check_output(path: Path) -> None:
         raise WrongRequestError(
             f"Folder {folder} is not writable ({error.strerror}): name another one."
         ) from error
+
+
+def write_or_keep(path: Path, write: Callable[[Path], None]) -> Path | None:
+    """Write what took minutes to find; if its disk is full, among temporary files, and say where.
+
+    Returns
+    -------
+    Path or None
+        Where it is; None if it could not be written there either.
+    """
+    try:
+        write(path)
+        return path
+    except OSError as error:
+        reason = error.strerror
+    try:
+        other = Path(tempfile.mkdtemp(prefix="mercer-")) / path.name
+        write(other)
+    except OSError:
+        typer.echo(f"{path} cannot be written ({reason}), nor a temporary file: make room for it.", err=True)
+        return None
+    typer.echo(f"{path} cannot be written ({reason}): it is in {other}.", err=True)
+    return other
 
 
 def as_json(value: Any) -> Any:
