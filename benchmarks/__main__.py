@@ -19,6 +19,7 @@ LONG = (
     "budget",
     "coverage",
     "tables",
+    "numbers",
     "gpu",
 )  # an hour or more, or another machine; with options of their own
 HELP = ("-h", "--help")

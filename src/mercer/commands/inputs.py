@@ -1,4 +1,4 @@
-"""The input of a search: a table as numeric features, with classes or pairs."""
+"""The input of a search: a table as numeric features, with classes, numbers or pairs."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,15 +11,26 @@ from sklearn.datasets import load_breast_cancer
 from mercer._typing import Array, Flags
 from mercer.commands.errors import WrongRequestError
 from mercer.pairs import Pairs
-from mercer.tables import Columns, TableEncoder, TableError, find_ids, find_labels, read_pairs, read_table
+from mercer.tables import (
+    Columns,
+    NumberTarget,
+    TableEncoder,
+    TableError,
+    find_ids,
+    find_target,
+    read_pairs,
+    read_table,
+)
 from mercer.tables.encoder import check_no_others, count_missing
 from mercer.tables.errors import listed, quote
+from mercer.tables.labels import MOST_CLASSES
 from mercer.tables.missing import known_texts
 from mercer.tables.numbers import find_format, parse_numbers
 from mercer.tables.reading import check_column
 from mercer.tables.sources import STDIN, spoken
+from mercer.tables.targets import CLASS, NUMBER
 
-MOST_CLASSES = 100  # each two of them get a decision of their own
+PAIRS = "pairs"  # what there may be instead of a target
 EMBEDDED = "scikit-learn's breast cancer data"
 NEARLY_ALL = 0.95  # of the pairs that agree with a column, if that is the column of classes
 
@@ -33,7 +44,7 @@ class Request(NamedTuple):
     pairs: Path | None = None
     ids: str | None = None
     drop: tuple[str, ...] = ()
-    classes: bool = False  # whether numbers in the target are classes whatever they look like
+    task: str | None = None  # what the target holds: "class", "number", or what it looks like
     weight: str | None = None
     group: str | None = None
 
@@ -48,7 +59,8 @@ class Task(NamedTuple):
     """What a search is given, and how it came from the table."""
 
     encoder: TableEncoder  # fitted to all rows
-    X: Array  # the rows with classes, or all
+    kind: str  # what is learned from: "class", "number" or "pairs"
+    X: Array  # the rows with a target, or all
     y: NDArray[Any] | None
     pairs: Pairs | None
     unlabelled: Array | None
@@ -64,6 +76,8 @@ class Task(NamedTuple):
 
 def check_request(request: Request) -> None:
     """Refuse options that exclude each other, before anything is read."""
+    if request.task not in (None, CLASS, NUMBER):
+        raise WrongRequestError(f"--task is class or number, not {request.task!r}.")
     if request.data is None:
         others = {"--target": request.target, "--unlabelled": request.unlabelled, "--pairs": request.pairs}
         named = [option for option, value in {**others, "--id": request.ids}.items() if value is not None]
@@ -71,7 +85,7 @@ def check_request(request: Request) -> None:
             raise WrongRequestError(f"{(named or ['--drop'])[0]} needs a table: name its file as DATA.")
     elif request.target is None and request.pairs is None:
         raise WrongRequestError(
-            f"Name the column of classes in {request.data} with --target, or a file of similar and "
+            f"Name the column to predict in {request.data} with --target, or a file of similar and "
             "dissimilar pairs of rows with --pairs."
         )
     elif request.target is not None and request.pairs is not None:
@@ -81,6 +95,8 @@ def check_request(request: Request) -> None:
         )
     elif request.pairs is not None and (request.weight is not None or request.group is not None):
         raise WrongRequestError("--weight and --group are for classes: use them with --target, not --pairs.")
+    elif request.task is not None and request.target is None:
+        raise WrongRequestError("--task says what the column of --target holds: name that, too.")
     options = list(request.named)
     for k, option in enumerate(options):
         for other in options[:k]:
@@ -102,10 +118,13 @@ def read_task(request: Request) -> Task:
     for option, name in request.named.items():
         check_column(table, name, option, source)
     ids = None if request.ids is None else find_ids(table, request.ids, source)
-    y, has_class, notes = None, np.ones(len(table), dtype=bool), list[str]()
+    y, has_class, notes, kind = None, np.ones(len(table), dtype=bool), list[str](), PAIRS
     if request.target is not None:
-        y, has_class, notes = find_labels(table[request.target], request.target, are_classes=request.classes)
-        _check_number_of_classes(y, request.target)
+        found = find_target(table[request.target], request.target, request.task)
+        y, has_class, notes = found
+        kind = NUMBER if isinstance(found, NumberTarget) else CLASS
+        if kind == CLASS:
+            _check_number_of_classes(y, request.target)
     pairs = None if request.pairs is None else read_pairs(request.pairs, len(table), ids)
     features = table.drop(columns=list(request.named.values()))
     rows = _with_unlabelled(features, request)
@@ -115,6 +134,7 @@ def read_task(request: Request) -> Task:
     encoder.dropped_.update(dict.fromkeys(request.drop, "it is listed in --drop"))
     return Task(
         encoder=encoder,
+        kind=kind,
         X=Z[is_known],
         y=y,
         pairs=pairs,
@@ -185,7 +205,7 @@ def _check_number_of_classes(y: NDArray[Any], target: str) -> None:
     if n_classes > MOST_CLASSES:
         raise WrongRequestError(
             f"Column {quote(target)} has {n_classes} classes; mercer takes at most {MOST_CLASSES}: merge "
-            "some, or name another column with --target (a numeric quantity is not a class)."
+            "some, or name another column with --target (--task number: it holds numbers)."
         )
 
 

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
-from mercer.commands.inputs import EMBEDDED, Request, Task, check_request, read_task
+from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, check_request, read_task
 from mercer.commands.interrupts import acknowledging_interrupts
 from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
 from mercer.commands.model import result_of
@@ -23,10 +23,13 @@ from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
 from mercer.persistence import save
 from mercer.search.label_task import LabelTask
+from mercer.search.number_scoring import NUMBER_SCORES
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.schedule import STARTING
 from mercer.search.scoring import KNOWN
 from mercer.tables import QuantityError
+from mercer.tables.targets import CLASS, NUMBER
 
 EXAMPLES = """For example:
 
@@ -37,6 +40,7 @@ EXAMPLES = """For example:
   mercer learn data.csv --pairs pairs.csv --id name       from pairs of rows alone
   mercer learn data.csv --target label --candidates linear,stump --json
   mercer learn data.csv --target fraud --scoring average_precision
+  mercer learn houses.csv --target price --task number    a number, with intervals
 
 \b
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
@@ -48,7 +52,8 @@ JOBS_HELP = (
     f"than {STARTING:g} seconds."
 )
 CANDIDATES_HELP = (
-    f"Compare only these kernels. With --target: {', '.join(LabelTask.candidate_names)}; "
+    f"Compare only these kernels. Of classes: {', '.join(LabelTask.candidate_names)}; of numbers: "
+    f"{', '.join(NumberTask.candidate_names)}; "
     f"with --pairs: {', '.join(PairTask.candidate_names)}."
 )
 
@@ -62,10 +67,17 @@ def learn(
             "scikit-learn's breast cancer data is used.",
         ),
     ] = None,
-    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of classes.")] = None,
-    classes: Annotated[
-        bool, typer.Option("--classes", help="The numbers in --target are classes, not a quantity.")
-    ] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column to predict: classes, or numbers.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            metavar="class|number",
+            help="What --target holds. Default: what it looks like, which is said.",
+        ),
+    ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of weights: how much a row counts.")
     ] = None,
@@ -73,7 +85,7 @@ def learn(
         str | None, typer.Option(metavar="COLUMN", help="Column of groups; no fold splits a group.")
     ] = None,
     unlabelled: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="More rows with the same columns, without classes.")
+        Path | None, typer.Option(metavar="FILE", help="More rows with the same columns, without a target.")
     ] = None,
     pairs: Annotated[
         Path | None,
@@ -95,7 +107,11 @@ def learn(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to FILE.")] = None,
     scoring: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"What to judge by: accuracy (default), {', '.join(KNOWN)}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"What to judge by. Classes: accuracy (default), {', '.join(KNOWN)}; numbers: "
+            f"{', '.join(NUMBER_SCORES)}.",
+        ),
     ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
     blend: Annotated[
@@ -108,20 +124,21 @@ def learn(
     """Find the kernel that a table needs, and say how good it is.
 
     Numeric columns are used as they are, categories are one-hot encoded, dates and free text become a few
-    numbers, missing values are imputed; the saved model does the same to new tables. Rows without a class are
-    used as unlabelled samples. The error that is printed is corrected for selection bias: it includes the
+    numbers, missing values are imputed; the saved model does the same to new tables. Rows without a target
+    are used as unlabelled samples. The error that is printed is corrected for selection bias: it includes the
     choice of the kernel.
     """
-    request = Request(data, target, unlabelled, pairs, ids, names(drop), classes, weight, group)
+    request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group)
     start = time.monotonic()
     options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend)
     check_request(request)
-    check_options(options, from_pairs=pairs is not None)
+    check_options(options, *([PAIRS] if pairs is not None else [kind] if kind else [CLASS, NUMBER]))
     check_outputs([model, report], [data, unlabelled, pairs])
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
         raise WrongRequestError("--report needs more packages: pip install 'mercer[app]'.")
     try:
         task, start = _read(request, start)
+        check_options(options, task.kind)
         say(*data_sentences(facts(task)), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
         learned = run(task, options, time.monotonic() - start)
@@ -145,15 +162,16 @@ def learn(
 def _read(request: Request, start: float) -> tuple[Task, float]:
     """Read the table, and return since when the budget counts: not while a user thinks about a question.
 
-    Numbers that look like a quantity are refused where nobody is there to be asked.
+    Whole numbers that may be classes or not are refused where nobody is there to be asked.
     """
     try:
         return read_task(request), start
     except QuantityError as error:
-        if not (is_terminal() and typer.confirm(f"{error.found}. Are they classes?", err=True)):
+        if not is_terminal():
             raise
+        are_classes = typer.confirm(f"{error.found}. Are they classes?", err=True)
         start = time.monotonic()
-        return read_task(request._replace(classes=True)), start
+        return read_task(request._replace(task=CLASS if are_classes else NUMBER)), start
 
 
 def is_terminal() -> bool:
@@ -221,7 +239,9 @@ def _file_sentences(about: dict[str, Any], files: dict[str, str | None]) -> list
         name = shlex.quote(files["model"])
         said = [f"The model is in {files['model']}."]
         if about["data"] != EMBEDDED:  # of which there is no file to name
-            said += [f"Classes of new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
+            said += (
+                [f"Predictions for new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
+            )
             said += [f"Similar rows: mercer similar {name} DATA --query ROW"]
     if files["report"] is not None:
         said.append(f"The report is in {files['report']}.")

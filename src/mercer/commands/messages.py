@@ -48,9 +48,10 @@ def data_sentences(about: Mapping[str, Any]) -> list[str]:
     categories, dropped = columns["categories"], columns["dropped"]
     kinds = [count(len(columns[kind]), f"{word} column") for kind, word in KINDS.items() if columns[kind]]
     listed_kinds = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
-    said = [f"{about['data']}: {count(about['rows'], 'row')}{_classes(about)}, {listed_kinds}."]
+    said = [f"{about['data']}: {count(about['rows'], 'row')}{_target(about)}, {listed_kinds}."]
     if about["unlabelled_rows"]:
-        said.append(f"{count(about['unlabelled_rows'], 'more row')} without a class (unlabelled).")
+        what = "a class" if about.get("numbers") is None else "a target"
+        said.append(f"{count(about['unlabelled_rows'], 'more row')} without {what} (unlabelled).")
     if categories:
         said.append(f"One-hot encoded: {_some(categories)}; {count(about['features'], 'feature')} in all.")
     if about["missing_cells"]:
@@ -123,10 +124,13 @@ def progress_line(one: CandidateResult) -> str:
     return f"{one.name}: {far if n_folds else 'not compared'}{f' ({one.note})' if one.note else ''}"
 
 
-def _classes(about: Mapping[str, Any]) -> str:
+def _target(about: Mapping[str, Any]) -> str:
     if about["pairs"] is not None:
         return f", {about['pairs']['similar']} similar and {about['pairs']['dissimilar']} dissimilar pairs"
-    classes = about["classes"]
+    numbers, classes = about.get("numbers"), about["classes"]
+    if numbers is not None:
+        low, mean, high = (f"{numbers[name]:.6g}" for name in ("low", "mean", "high"))
+        return f", target {about['target']!r} a number from {low} to {high} (mean {mean})"
     shown = ", ".join(f"{name}: {n}" for name, n in list(classes.items())[:MOST_NAMES])
     return f", {len(classes)} classes ({shown}{', …' if len(classes) > MOST_NAMES else ''})"
 

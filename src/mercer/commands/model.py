@@ -37,6 +37,11 @@ class Model(NamedTuple):
         """Return the columns that the model does not use and yet knows: classes, ids, weights and groups."""
         return {str(self.about[role]) for role in ROLES if self.about.get(role)}
 
+    @property
+    def predicts_numbers(self) -> bool:
+        """Return whether it predicts numbers, with intervals."""
+        return hasattr(self.pipeline[-1], "predict_interval")
+
     def calibration(self) -> Calibration | None:
         """Return what makes probabilities of decision values; files of older versions have none."""
         document = self.about.get("calibration")

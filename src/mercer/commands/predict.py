@@ -1,4 +1,4 @@
-"""The command ``mercer predict``: classes and decision values of new rows."""
+"""The command ``mercer predict``: classes and decision values of new rows, or numbers and intervals."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from mercer.files import replace_file
 from mercer.search.label_task import decide
 from mercer.tables.missing import WORDS, as_written
 
-ROLES = ("row", "prediction", "decision", "probability")  # what the other columns are called
+ROLES = ("row", "prediction", "decision", "probability", "low", "high")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
@@ -44,20 +44,29 @@ def predict(
     keep_columns: Annotated[
         bool, typer.Option("--keep-columns", help="Print the columns of DATA too, as they are.")
     ] = False,
+    coverage: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Of a number: the share of true values that intervals shall hold."
+        ),
+    ] = 0.9,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
-    """Predict the classes of new rows, with decision values and probabilities.
+    """Predict the classes of new rows, with decision values and probabilities, or numbers with intervals.
 
     Columns are matched by name, in any order. With two classes there is one decision value, positive for the
     second class (in the order of `mercer show`); with more there is one per class. The larger, the surer.
-    Probabilities, one per class, are calibrated on samples that the model was not fitted to.
+    Probabilities, one per class, are calibrated on samples that the model was not fitted to. Of a number
+    there are low and high, the ends of an interval, from errors on such samples.
     """
+    if not 0.0 < coverage < 1.0:
+        raise WrongRequestError(f"--coverage must be between 0 and 1, such as 0.9, not {coverage:g}.")
     check_outputs([output], [model, data])
     loaded = load_model(model)
     if not hasattr(loaded.pipeline, "predict"):
-        raise WrongRequestError(f"{model} was learned from pairs and has no classes: use `mercer similar`.")
+        raise WrongRequestError(f"{model} was learned from pairs and predicts nothing: use `mercer similar`.")
     table, rows = read_rows(loaded, data)
-    found = predictions(loaded, table, rows, keep_columns=keep_columns)
+    found = predictions(loaded, table, rows, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)
     if output is None:
         typer.echo(text, nl=False)
@@ -67,15 +76,19 @@ def predict(
 
 
 def predictions(
-    model: Model, table: pd.DataFrame, rows: Array, *, keep_columns: bool = False
+    model: Model, table: pd.DataFrame, rows: Array, *, keep_columns: bool = False, coverage: float = 0.9
 ) -> pd.DataFrame:
-    """Return a line for each row: its number, its id or all columns, its class, the decision values."""
+    """Return a line for each row: its number, its id or all columns, and what is predicted."""
     found = pd.DataFrame({"row": np.arange(len(rows))})
     kept = (
         table.columns if keep_columns else [name for name in table.columns if name == model.about.get("id")]
     )
     for name in kept:
         found[_heading(name, is_id=not keep_columns)] = as_written(table[name]).to_numpy()
+    if model.predicts_numbers:
+        low, high = model.of_features[-1].predict_interval(rows, coverage)
+        found["prediction"] = model.of_features.predict(rows)
+        return found.assign(low=low, high=high)
     classes = model.pipeline.classes_
     predicted, values = decide(model.of_features, rows, classes)
     found["prediction"] = classes[predicted]
@@ -104,8 +117,7 @@ def _as_csv(found: pd.DataFrame) -> str:
 
 
 def _as_json(model: Model, found: pd.DataFrame) -> str:
-    document: dict[str, Any] = {
-        "classes": model.pipeline.classes_.tolist(),
-        "predictions": found.to_dict(orient="records"),
-    }
+    document: dict[str, Any] = {"predictions": found.to_dict(orient="records")}
+    if not model.predicts_numbers:
+        document = {"classes": model.pipeline.classes_.tolist(), **document}
     return json.dumps(to_json(document), indent=2, allow_nan=False) + "\n"

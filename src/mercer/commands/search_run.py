@@ -12,14 +12,17 @@ from sklearn.pipeline import Pipeline
 
 from mercer.commands.distances import kernel_of_model
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.inputs import Task
+from mercer.commands.inputs import PAIRS, Task
 from mercer.commands.model import MADE_BY
 from mercer.commands.outputs import as_json
 from mercer.kernels.description import describe_kernel
-from mercer.search import KernelSearchCV, SearchWarning
+from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
 from mercer.search.label_task import LabelTask
+from mercer.search.number_scoring import NUMBER_SCORES
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.scoring import KNOWN
+from mercer.tables.targets import CLASS, NUMBER
 
 SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
 
@@ -38,18 +41,26 @@ class Options(NamedTuple):
 class Learned(NamedTuple):
     """What a search has found."""
 
-    search: KernelSearchCV
-    model: Pipeline  # from a prepared table to classes, or to features
+    search: KernelSearchCV | KernelSearchRegressor
+    model: Pipeline  # from a prepared table to classes, to numbers, or to features
     about: dict[str, Any]  # all that is said of it, as JSON
 
 
-def check_options(options: Options, *, from_pairs: bool) -> None:
-    """Refuse options that make no sense, before anything is read."""
+CANDIDATES = {
+    CLASS: LabelTask.candidate_names,
+    NUMBER: NumberTask.candidate_names,
+    PAIRS: PairTask.candidate_names,
+}
+SCORES = {CLASS: ("accuracy", *KNOWN), NUMBER: tuple(NUMBER_SCORES)}
+
+
+def check_options(options: Options, *kinds: str) -> None:
+    """Refuse options that make no sense for what is learned from, or for all that it may be."""
     if not (options.budget > 0 and math.isfinite(options.budget)):
         raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
     if options.scoring is not None:
-        _check_scoring(options.scoring, from_pairs=from_pairs)
-    known = (PairTask if from_pairs else LabelTask).candidate_names
+        _check_scoring(options.scoring, kinds)
+    known = list(dict.fromkeys(name for kind in kinds for name in CANDIDATES[kind]))
     unknown = [name for name in options.candidates if name not in known]
     if unknown:
         raise WrongRequestError(
@@ -57,13 +68,16 @@ def check_options(options: Options, *, from_pairs: bool) -> None:
         )
 
 
-def _check_scoring(name: str, *, from_pairs: bool) -> None:
-    if from_pairs:
+def _check_scoring(name: str, kinds: tuple[str, ...]) -> None:
+    if PAIRS in kinds:
         raise WrongRequestError("--scoring is for classes: pairs are judged by the AUC of held-out pairs.")
-    if name not in get_scorer_names():
+    known = [score for kind in kinds for score in SCORES[kind]]
+    others = {score for scores in SCORES.values() for score in scores} - set(known)
+    if name not in get_scorer_names() or name in others:
+        of = "" if len(kinds) > 1 else {CLASS: " of classes", NUMBER: " of numbers"}[kinds[0]]
         raise WrongRequestError(
-            f"There is no score {name!r} for --scoring; there are: accuracy, {', '.join(KNOWN)}, and others "
-            "of scikit-learn."
+            f"There is no score {name!r}{of} for --scoring; there are: {', '.join(known)}, and others of "
+            "scikit-learn."
         )
 
 
@@ -84,7 +98,8 @@ def learn_task(
         What is gone of the budget.
     """
     start = time.monotonic()
-    search = KernelSearchCV(
+    search_class = KernelSearchRegressor if task.kind == NUMBER else KernelSearchCV
+    search = search_class(
         list(options.candidates) or None,
         scoring=options.scoring,
         blend="auto" if options.blend else False,
@@ -99,16 +114,16 @@ def learn_task(
             search.fit(
                 task.X,
                 task.y,
-                pairs=task.pairs,
                 unlabelled=task.unlabelled,
                 groups=task.groups,
                 sample_weight=task.sample_weight,
+                **({} if task.pairs is None else {"pairs": task.pairs}),
             )
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
     calibration = getattr(search, "calibration_", None)  # pairs have none
-    blend = getattr(search, "blend_", None)
+    blend = getattr(search, "predictor_", None) or search.blend_  # numbers have intervals, blended or not
     steps = search.best_estimator_.steps if blend is None else [("blend", blend)]
     model = Pipeline([("table", task.encoder), *steps])
     about = {
@@ -135,13 +150,20 @@ def facts(task: Task) -> dict[str, Any]:
         "group": task.request.group,
         "rows": len(task.X),
         "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
-        "classes": None if task.y is None else _count(task.y),
+        "task": task.kind,
+        "classes": _count(task.y) if task.kind == CLASS else None,
+        "numbers": _spread(task.y) if task.kind == NUMBER else None,
         "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
         "columns": task.columns._asdict(),
         "features": task.X.shape[1],
         "missing_cells": sum(task.gaps.values()),
         "notes": task.notes,
     }
+
+
+def _spread(y: Any) -> dict[str, float]:
+    """Return where the numbers of a target are."""
+    return {"low": float(y.min()), "mean": float(y.mean()), "high": float(y.max())}
 
 
 def _count(y: Any) -> dict[str, int]:

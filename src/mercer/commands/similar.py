@@ -21,7 +21,7 @@ from mercer.tables.errors import listed, quote
 from mercer.tables.missing import as_written
 from mercer.tables.pair_file import find_row
 
-ROLES = ("row", "distance", "class")  # what the other columns are called
+ROLES = ("row", "distance", "class", "target")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
@@ -68,13 +68,14 @@ def similar(
 
 
 def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: int) -> pd.DataFrame:
-    """Return the nearest rows but the start itself: distances, and classes if the table has them."""
+    """Return the nearest rows but the start itself: distances, and targets if the table has them."""
     apart = distances(model.of_features, rows, start)
     nearest = [row for row in np.argsort(apart, kind="stable") if row != start][:top]
     found = pd.DataFrame({"row": np.array(nearest, dtype=int), "distance": apart[nearest]})
     target = model.about.get("target")
     if target in table.columns:
-        found["class"] = as_written(table[target]).iloc[nearest].to_numpy()
+        role = "class" if model.about.get("numbers") is None else "target"
+        found[role] = as_written(table[target]).iloc[nearest].to_numpy()
     return found
 
 

@@ -7,6 +7,7 @@ from mercer.report.plots.gaussians import plot_gaussians
 from mercer.report.plots.gram import plot_gram
 from mercer.report.plots.leaderboard import plot_leaderboard
 from mercer.report.plots.pair_distances import plot_pair_distances
+from mercer.report.plots.predictions import plot_predictions
 from mercer.report.plots.relevance import plot_relevance
 from mercer.report.plots.rounds import RoundErrors, plot_rounds, staged_errors
 from mercer.report.plots.shapes import plot_shapes
@@ -20,6 +21,7 @@ __all__ = [
     "plot_gram",
     "plot_leaderboard",
     "plot_pair_distances",
+    "plot_predictions",
     "plot_relevance",
     "plot_rounds",
     "plot_shapes",

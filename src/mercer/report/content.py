@@ -9,8 +9,9 @@ import numpy as np
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture
 from mercer.report.scatter import Scatter
-from mercer.search import KernelSearchCV, SearchResult
+from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
 from mercer.search.label_task import LabelTask
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import signed
 from mercer.tables import TableEncoder
@@ -76,8 +77,8 @@ class Headline(NamedTuple):
 class Subject(NamedTuple):
     """What the page is about."""
 
-    search: KernelSearchCV
-    task: LabelTask | PairTask  # the samples that were searched on
+    search: KernelSearchCV | KernelSearchRegressor
+    task: LabelTask | NumberTask | PairTask  # the samples that were searched on
     feature_names: list[str]
     held_out: HeldOut | None
     seed: int  # for whatever is drawn at random

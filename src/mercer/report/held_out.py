@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KernelCenterer
 
@@ -16,9 +17,10 @@ from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.quality import alignment, ideal_kernel
 from mercer.scaling import ClippedScaler
-from mercer.search.blend import Blend
+from mercer.search.blend import Blend, NumberBlend
 from mercer.search.candidates import Candidate
 from mercer.search.label_task import LabelTask, draw_by_class
+from mercer.search.number_task import NumberTask
 from mercer.search.task import Fitted
 
 HELD_OUT = 0.3  # of the samples of each class
@@ -48,11 +50,15 @@ class Figures(NamedTuple):
     neighbours_alike: float  # the share of the nearest training samples that are of the sample's class
 
 
-def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
+def hold_out(search: Any, task: LabelTask | NumberTask, seed: int) -> HeldOut:
     """Fit the winner to about 70 % of the samples, and keep the others."""
     X, y = task.X, task.y
-    some = draw_by_class(y, MOST_ROWS, seed, least=2)
-    learned, others = (some[part] for part in split_rows(y[some], seed))
+    if isinstance(task, NumberTask):
+        some = task.draw(np.arange(len(y)), MOST_ROWS, seed)
+        learned, others = train_test_split(some, test_size=HELD_OUT, random_state=seed)
+    else:
+        some = draw_by_class(y, MOST_ROWS, seed, least=2)
+        learned, others = (some[part] for part in split_rows(y[some], seed))
     if len(others) == 0:
         raise ValueError("every class has a single sample: none can be held out")
     winner = Candidate(search.best_name_, search.best_estimator_[-1], {})
@@ -60,7 +66,8 @@ def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
         warnings.simplefilter("ignore")  # the search has given all of these before
         part = replace(task, X=X[learned], y=y[learned])
         fitted = part.fit(winner, {})
-        predictor = fitted.pipeline if search.blend_ is None else _blend(search.blend_, part)
+        blend = getattr(search, "predictor_", search.blend_)  # of numbers, it has intervals
+        predictor = fitted.pipeline if blend is None else _blend(blend, part)
     return HeldOut(
         fitted.pipeline,
         predictor,
@@ -73,10 +80,10 @@ def hold_out(search: Any, task: LabelTask, seed: int) -> HeldOut:
     )
 
 
-def _blend(blend: Blend, task: LabelTask) -> Blend:
+def _blend(blend: Blend | NumberBlend, task: LabelTask | NumberTask) -> Any:
     """Return the blend with its members fitted to other samples."""
     members = [task.fit(Candidate(name, one[-1], {}), {}).pipeline for name, one in blend.estimators]
-    return clone(blend).use(members, task.classes)
+    return clone(blend).use(members, *([task.classes] if isinstance(task, LabelTask) else []))
 
 
 def split_rows(y: NDArray[Any], seed: int) -> tuple[Index, Index]:

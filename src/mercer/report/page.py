@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -24,9 +25,11 @@ from mercer.report.held_out import HeldOut, hold_out
 from mercer.report.plots.additive_model import check_feature_names
 from mercer.report.sections import SECTIONS, WORDS, Makers, make_headline, winning_kernel
 from mercer.search.label_task import LabelTask
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import describe_settings
 from mercer.tables import TableEncoder
+from mercer.targets import check_target
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
 EXPECTED = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
@@ -42,12 +45,12 @@ def write_report(
 
     Parameters
     ----------
-    search : KernelSearchCV
+    search : KernelSearchCV or KernelSearchRegressor
         Fitted.
     X : array-like of shape (n, n_features), or DataFrame
         The samples that it was fitted to.
     y : array-like of shape (n,), default=None
-        Their classes; None if it was fitted to pairs.
+        Their classes or numbers; None if it was fitted to pairs.
     path : str or path-like, default="report.html"
         Where to write it.
     **options : object
@@ -80,12 +83,12 @@ class Report:
 
     Parameters
     ----------
-    search : KernelSearchCV
+    search : KernelSearchCV or KernelSearchRegressor
         Fitted.
     X : array-like of shape (n, n_features), or DataFrame
         The samples that it was fitted to.
     y : array-like of shape (n,), default=None
-        Their classes; None if it was fitted to pairs.
+        Their classes or numbers; None if it was fitted to pairs.
     questions : sequence of str, default=None
         Which questions to answer, of "good", "uses", "sees", "fails" and "data". None: all.
     pairs : Pairs, default=None
@@ -146,7 +149,7 @@ class Report:
         check_is_fitted(search, "best_estimator_")
         about = about or {}
         encoder, X, unlabelled, feature_names = _encode(search, encoder, X, unlabelled, feature_names)
-        task = _check_task(X, y, pairs, unlabelled)
+        task = _check_task(search, X, y, pairs, unlabelled)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         held_out, problem = _hold_out(search, task, seed)
         subject = Subject(
@@ -217,7 +220,9 @@ def _choose(known: Mapping[str, Makers], questions: Sequence[str] | None) -> Map
     return known if questions is None else {key: known[key] for key in questions}
 
 
-def _check_task(X: Any, y: Any, pairs: Any, unlabelled: Any) -> LabelTask | PairTask:
+def _check_task(
+    search: Any, X: Any, y: Any, pairs: Any, unlabelled: Any
+) -> LabelTask | NumberTask | PairTask:
     rows = check_array(X, dtype=np.float64)
     more = None if unlabelled is None else check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
     if y is None:
@@ -226,6 +231,8 @@ def _check_task(X: Any, y: Any, pairs: Any, unlabelled: Any) -> LabelTask | Pair
     label = column_or_1d(y)
     if len(label) != len(rows):
         raise ValueError(f"X has {len(rows)} samples, but y has {len(label)}")
+    if is_regressor(search):
+        return NumberTask(rows, check_target(label), more)
     return LabelTask(rows, label, more)
 
 
@@ -237,9 +244,11 @@ def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
-def _hold_out(search: Any, task: LabelTask | PairTask, seed: int) -> tuple[HeldOut | None, str | None]:
+def _hold_out(
+    search: Any, task: LabelTask | NumberTask | PairTask, seed: int
+) -> tuple[HeldOut | None, str | None]:
     """Return the model and the samples to look at it with, or None and why there are none."""
-    if not isinstance(task, LabelTask):
+    if isinstance(task, PairTask):
         return None, None
     try:
         return hold_out(search, task, seed), None

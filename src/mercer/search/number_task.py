@@ -92,7 +92,7 @@ class NumberTask(SampleTask):
         kind = "median" if is_absolute(self.scoring) else "mean"
         always = DummyRegressor(strategy=kind).fit(self.X, self.y, self.sample_weight)
         return Candidate(
-            f"always {float(always.constant_[0, 0]):.4g}", DummyRegressor(strategy=kind), {}, 1.0
+            f"always {float(always.constant_[0, 0]):.6g}", DummyRegressor(strategy=kind), {}, 1.0
         )
 
     def draw(self, rows: Index, n: int, seed: int) -> Index:

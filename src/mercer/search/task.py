@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.pipeline import Pipeline
 
@@ -64,6 +65,7 @@ class Fitted(NamedTuple):
         if self.estimator is None:
             return Pipeline([("scale", self.scaler)])
         role = "svm" if hasattr(self.estimator, "predict") else "kernel"
+        role = "regressor" if is_regressor(self.estimator) else role
         return Pipeline([("scale", self.scaler), (role, self.estimator)])
 
     @property

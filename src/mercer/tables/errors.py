@@ -11,14 +11,21 @@ class TableError(ValueError):
 
 
 class QuantityError(TableError):
-    """A column that should hold classes holds numbers that look like a quantity; perhaps they are classes."""
+    """A column that may hold classes holds numbers that look like a quantity; perhaps they are classes.
 
-    def __init__(self, found: str) -> None:
+    Parameters
+    ----------
+    found : str
+        What the column holds.
+    is_sure : bool
+        Whether they cannot be classes.
+    """
+
+    def __init__(self, found: str, *, is_sure: bool = False) -> None:
         super().__init__(
-            f"{found}: if they are classes, add --classes; if not, cut them into ranges such as low and "
-            "high, or name another column."
+            f"{found}: if it is a number to predict, add --task number; if they are classes, --task class."
         )
-        self.found = found
+        self.found, self.is_sure = found, is_sure
 
 
 def quote(text: object) -> str:

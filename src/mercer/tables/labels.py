@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mercer._typing import Array, Flags
+from mercer._typing import Flags
 from mercer.tables.errors import QuantityError, TableError, listed, quote
 from mercer.tables.missing import as_written, is_word
 from mercer.tables.numbers import find_format, parse_numbers
 
 FEWEST_ROWS = 2  # of a class: one to learn from, one to test on
 MANY_CLASSES = 10  # of whole numbers: more are rather a quantity
+MOST_CLASSES = 100  # each two of them get a decision of their own
 WHOLE = r"-?[1-9]\d{0,14}|0"  # as Python writes it; 007 is not 7
 
 
@@ -89,14 +90,18 @@ def _check_not_a_quantity(cells: pd.Series, name: str) -> None:
         return
     values = parse_numbers(cells, written)
     assert values is not None  # they are so written
-    distinct: Array = np.unique(values[~np.isnan(values)])  # words such as nan are classes here
+    distinct, counts = np.unique(
+        values[~np.isnan(values)], return_counts=True
+    )  # words such as nan are classes
     if np.any(distinct != np.round(distinct)):
-        what = f"numbers such as {distinct[distinct != np.round(distinct)][0]:g}"
+        what, is_sure = f"numbers such as {distinct[distinct != np.round(distinct)][0]:g}", True
     elif len(distinct) > MANY_CLASSES:
         what = f"{len(distinct)} different whole numbers from {distinct[0]:g} to {distinct[-1]:g}"
+        n_rare = int(np.sum(counts < FEWEST_ROWS))
+        is_sure = len(distinct) > MOST_CLASSES or n_rare > len(distinct) / 2
     else:
         return
-    raise QuantityError(f"Column {quote(name)} holds {what}, like a quantity")
+    raise QuantityError(f"Column {quote(name)} holds {what}, like a quantity", is_sure=is_sure)
 
 
 def _begin_with_zero(cells: pd.Series) -> bool:
@@ -115,7 +120,7 @@ def _check_classes(y: NDArray[Any], name: str) -> None:
     if len(rare) > len(classes) / 2:
         raise TableError(
             f"Column {quote(name)} holds {len(classes)} classes in {len(y)} rows: name a column in which "
-            "classes repeat."
+            "classes repeat (if it should hold numbers, --task number says which cells are none)."
         )
     if len(rare):
         raise TableError(
@@ -130,7 +135,8 @@ def _notes(y: NDArray[Any], name: str) -> list[str]:
         if len(classes) < 3:
             return []
         return [
-            f"The numbers {classes[0]} to {classes[-1]} in column {quote(name)} are classes, in no order."
+            f"The numbers {classes[0]} to {classes[-1]} in column {quote(name)} are classes, in no order "
+            "(--task number: they are numbers)."
         ]
     alike: dict[object, list[str]] = {}
     for label in map(str, classes):

@@ -10,10 +10,17 @@ from mercer.report.sections.failures import show_failures
 from mercer.report.sections.headline import make_headline
 from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
 from mercer.report.sections.model import show_gaussians, show_levels, show_rounds, show_shapes
+from mercer.report.sections.numbers import (
+    show_intervals,
+    show_number_shapes,
+    show_predictions,
+    show_worst_predictions,
+)
 from mercer.report.sections.pairs import show_pair_map, show_pairs
 from mercer.report.sections.ranking import show_ranking, winning_kernel
 from mercer.report.sections.relevance import show_relevance
 from mercer.search.label_task import LabelTask
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 
 Makers = Mapping[Callable[[Subject], Section], str]  # the names are for the list of what was left out
@@ -48,6 +55,16 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
             show_neighbours: "Nearest neighbours",
         },
         FAILS: {show_failures: "The worst samples"},
+        DATA: {show_columns: "Columns"},
+    },
+    NumberTask: {
+        GOOD: {
+            show_ranking: "Ranking",
+            show_predictions: "Predicted against true",
+            show_intervals: "Intervals",
+        },
+        USES: {show_number_shapes: "Shape functions"},
+        FAILS: {show_worst_predictions: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },
     PairTask: {

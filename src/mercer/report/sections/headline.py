@@ -3,10 +3,11 @@
 import numpy as np
 
 from mercer.kernels.description import count
-from mercer.report.content import Bar, Headline, Subject, duration
+from mercer.report.content import Bar, Headline, Subject, duration, span
 from mercer.report.sections.ranking import describe_winner
 from mercer.search import Measure
 from mercer.search.label_task import LabelTask
+from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import (
     compare_with_reference,
@@ -44,7 +45,7 @@ def _title(subject: Subject) -> str:
     source = subject.data_name
     if isinstance(subject.task, PairTask):
         return f"Which rows of {source} are similar" if source else "Which samples are similar"
-    target = subject.target_name or "the class"
+    target = subject.target_name or ("the class" if isinstance(subject.task, LabelTask) else "the target")
     return f"Predicting {target}{f' from {source}' if source else ''}"
 
 
@@ -76,6 +77,8 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
     ]
     if isinstance(task, LabelTask):
         facts.append(("classes", str(len(np.unique(task.y)))))
+    elif isinstance(task, NumberTask):
+        facts.append(("target", " to ".join(span(float(task.y.min()), float(task.y.max())))))
     else:
         kinds = zip(task.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
         facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]

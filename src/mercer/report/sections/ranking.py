@@ -8,7 +8,6 @@ from mercer.report.content import Section, Subject, Table, duration, unbroken
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.leaderboard import figure_size, plot_leaderboard, scored_candidates
 from mercer.search import CandidateResult, SearchResult
-from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import (
     MEANINGS,
@@ -69,7 +68,7 @@ def winning_kernel(search: Any) -> Any:
 def _describe_scores(subject: Subject) -> list[str]:
     """Say what is measured, and what it is compared with."""
     said = [describe_metric(subject.result.metric)]
-    said += [CORRECTED] if isinstance(subject.task, LabelTask) else []
+    said += [] if isinstance(subject.task, PairTask) else [CORRECTED]
     said += [PAIRS_DRAWN] if pairs_were_drawn(subject) else []
     return [*said, describe_comparison(subject.result)]
 

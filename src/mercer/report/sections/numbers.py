@@ -1,0 +1,109 @@
+"""The parts of the page about predicted numbers: against true ones, residuals, intervals, shape functions."""
+
+import numpy as np
+
+from mercer.regression import StumpRegressor
+from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.held_out import HeldOut
+from mercer.report.picture import draw_picture
+from mercer.report.plots import predictions
+from mercer.report.plots.predictions import draw_residuals, plot_predictions
+from mercer.report.plots.shapes import PANEL_SIZE, draw_panels, prepare_shapes
+from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH
+from mercer.search.words import percent
+
+COVERAGE = 0.9  # of the intervals in the picture
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+MOST_SHOWN = 8
+
+
+def show_predictions(subject: Subject) -> Section:
+    """Return held-out targets against what was predicted, and the residuals."""
+    data = _data(subject)
+    predicted = data.predictor.predict(data.X)
+    low, high = data.predictor.predict_interval(data.X, COVERAGE)
+    n = len(data.y)
+    text = [
+        f"{n} held-out samples, predicted by a model fitted to {len(data.learned_rows)} others. On the line, "
+        f"predictions are right; the band is the {percent(COVERAGE)} interval. Where residuals are larger on "
+        "one side, or show a curve, the model misses something.",
+    ]
+    pictures = [
+        draw_picture(
+            lambda figure: plot_predictions(data.y, predicted, low, high, figure.subplots()),
+            predictions.SIZE,
+            alt=f"True against predicted targets of {n} held-out samples, with their intervals.",
+            caption="Predicted and true",
+        ),
+        draw_picture(
+            lambda figure: draw_residuals(data.y, predicted, figure.subplots()),
+            predictions.SIZE,
+            alt=f"Residuals of {n} held-out samples against their predictions.",
+            caption="Residuals",
+        ),
+    ]
+    return Section("predictions", "Predicted against true", text, pictures)
+
+
+def show_intervals(subject: Subject) -> Section:
+    """Return how many held-out targets intervals hold, and how wide they are."""
+    data = _data(subject)
+    rows = []
+    for coverage in COVERAGES:
+        low, high = data.predictor.predict_interval(data.X, coverage)
+        inside = float(np.mean((low <= data.y) & (data.y <= high)))
+        rows.append([percent(coverage), percent(inside), f"{np.mean(high - low):.4g}"])
+    text = [
+        "The ends of an interval are the prediction plus quantiles of the errors on samples that were held "
+        "out in the search. Here they are tried on samples of this report, of which some had a part in those "
+        "errors: on new samples they may hold a little less.",
+    ]
+    heads = ["interval", "held-out targets inside", "mean width"]
+    return Section("intervals", "Intervals", text, tables=[Table("Said and seen", heads, rows)])
+
+
+def show_worst_predictions(subject: Subject) -> Section:
+    """Return the held-out samples that are predicted worst."""
+    data = _data(subject)
+    predicted = data.predictor.predict(data.X)
+    low, high = data.predictor.predict_interval(data.X, COVERAGE)
+    worst = np.argsort(-np.abs(data.y - predicted), kind="stable")[:MOST_SHOWN]
+    rows = [
+        [
+            subject.name_row(data.rows[i]),
+            *(f"{value:.6g}" for value in (data.y[i], predicted[i], data.y[i] - predicted[i])),
+            f"{low[i]:.6g} to {high[i]:.6g}",
+        ]
+        for i in worst
+    ]
+    text = ["The held-out samples that are predicted worst: look whether their target is right."]
+    heads = ["held-out sample", "its target", "predicted", "difference", f"{percent(COVERAGE)} interval"]
+    table = Table("The largest difference first", heads, rows, stacks=True)
+    return Section("failures", "The worst samples", text, tables=[table])
+
+
+def show_number_shapes(subject: Subject) -> Section:
+    """Return the shape functions of a stump regressor that predicts, alone or in the blend."""
+    data = _data(subject)
+    stumps = [one for one in data.predictor.estimators_ if isinstance(one[-1], StumpRegressor)]
+    if not stumps:
+        raise Omitted("no stump regressor, which is a sum of functions of one feature each, predicts here")
+    n_panels = min(MOST_SHAPES, data.X.shape[1])
+    plan = prepare_shapes(stumps[0], n_panels, subject.feature_names, data.X, None)
+    n_columns = min(SHAPE_COLUMNS, n_panels)
+    picture = draw_picture(
+        lambda figure: draw_panels(figure, plan, n_columns, legend_columns=1),
+        (SHAPE_WIDTH, PANEL_SIZE[1] * -(-n_panels // n_columns) + 0.7),
+        alt=f"Shape functions of the {n_panels} most important features.",
+    )
+    text = [
+        "The stump regressor is a sum of one function of each feature, in units of the target. The most "
+        "important features come first."
+    ]
+    return Section("shapes", "Shape functions", text, [picture])
+
+
+def _data(subject: Subject) -> HeldOut:
+    if subject.held_out is None:
+        raise Omitted("there is no model fitted to a part of the samples")
+    return subject.held_out
