@@ -106,13 +106,15 @@ def test_on_a_terminal_numbers_like_a_quantity_are_asked_about(mercer, monkeypat
     assert "12 different whole numbers from 0 to 11, like a quantity. Are they classes?" in done.stderr
     # what is typed is on the terminal too
     assert len(json.loads(done.stdout[done.stdout.index("{") :])["classes"]) == 12
-    refused = learn_numbers(monkeypatch, "n\n", is_terminal=True)
-    assert refused.exit_code == 2
-    assert refused.stderr.endswith("or name another column.\n")
+    done = learn_numbers(monkeypatch, "n\n", is_terminal=True)
+    assert done.exit_code == 0
+    about = json.loads(done.stdout[done.stdout.index("{") :])
+    assert (about["classes"], about["task"]) == (None, "number")
+    assert about["numbers"] == {"low": 0.0, "mean": 5.5, "high": 11.0}
 
 
 def test_where_nobody_can_answer_numbers_like_a_quantity_are_refused(mercer, monkeypatch):
     done = learn_numbers(monkeypatch, "y\n", is_terminal=False)
     assert done.exit_code == 2
-    assert "if they are classes, add --classes" in done.stderr
+    assert "add --task number; if they are classes, --task class" in done.stderr
     assert "Are they" not in done.stderr

@@ -102,12 +102,12 @@ def test_more_classes_than_mercer_learns_are_refused(mercer, as_text):
     y = np.arange(3 * n_classes) % n_classes
     table = pd.DataFrame({"x": np.arange(len(y)) % 17, "y": [f"c{k}" for k in y] if as_text else y})
     table.to_csv("many.csv", index=False)
-    options = () if as_text else ("--classes",)
+    options = () if as_text else ("--task", "class")
     result = mercer("learn", "many.csv", "--target", "y", "--model", "out.mercer", *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert f"has {n_classes} classes" in result.stderr
-    assert "a numeric quantity is not a class" in result.stderr
+    assert "--task number: it holds numbers" in result.stderr
     assert not Path("out.mercer").exists()
 
 

@@ -76,7 +76,7 @@ def test_a_question_mark_is_never_a_class():
     [
         (["a"] * 4, "one class"),
         ([None] * 4, "empty"),
-        (["0.5", "1", "0.5", "1"], "numbers such as 0.5, like a quantity: .* --classes"),
+        (["0.5", "1", "0.5", "1"], "numbers such as 0.5, like a quantity: .* --task class"),
         (["1,5", "2", "1,5", "2"], "like a quantity"),
         ([str(k) for k in range(30)], "30 different whole numbers from 0 to 29, like a quantity"),
         ([str(k) for k in [*range(11), *range(11)]], "11 different whole numbers"),
@@ -93,7 +93,9 @@ def test_what_is_no_class_is_refused(cells, words):
 def test_few_whole_numbers_are_classes_and_it_is_said():
     y, _, notes = find_labels(column(*map(str, [*range(3, 13), *range(3, 13)])), "y")
     assert len(np.unique(y)) == 10
-    assert notes == ["The numbers 3 to 12 in column 'y' are classes, in no order."]
+    assert notes == [
+        "The numbers 3 to 12 in column 'y' are classes, in no order (--task number: they are numbers)."
+    ]
     assert find_labels(column(*"0101"), "y").notes == []
 
 

@@ -239,9 +239,8 @@ def _file_sentences(about: dict[str, Any], files: dict[str, str | None]) -> list
         name = shlex.quote(files["model"])
         said = [f"The model is in {files['model']}."]
         if about["data"] != EMBEDDED:  # of which there is no file to name
-            said += (
-                [f"Predictions for new rows: mercer predict {name} DATA"] if about["pairs"] is None else []
-            )
+            what = "Classes" if about["task"] == CLASS else "Numbers"
+            said += [f"{what} of new rows: mercer predict {name} DATA"] if about["task"] != PAIRS else []
             said += [f"Similar rows: mercer similar {name} DATA --query ROW"]
     if files["report"] is not None:
         said.append(f"The report is in {files['report']}.")

@@ -64,7 +64,9 @@ def predict(
     check_outputs([output], [model, data])
     loaded = load_model(model)
     if not hasattr(loaded.pipeline, "predict"):
-        raise WrongRequestError(f"{model} was learned from pairs and predicts nothing: use `mercer similar`.")
+        raise WrongRequestError(
+            f"{model} was learned from pairs and has no classes or numbers: use `mercer similar`."
+        )
     table, rows = read_rows(loaded, data)
     found = predictions(loaded, table, rows, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)
