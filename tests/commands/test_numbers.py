@@ -88,9 +88,10 @@ def test_the_model_is_shown_and_finds_similar_rows(houses):
 
 def test_the_report_shows_predictions_residuals_and_intervals(houses):
     page = Page((houses / "report.html").read_text(encoding="utf-8"))
-    assert {"leaderboard", "predictions", "intervals"} <= page.sections
+    assert {"leaderboard", "predictions", "intervals", "failures", "columns"} <= page.sections
     assert "confusion" not in page.sections
-    assert "a target from" in page.text
+    assert "Predicting price from houses.csv" in page.text
+    assert "expected R² on new samples" in page.text
     assert "held-out targets inside" in page.text
 
 
