@@ -50,15 +50,16 @@ def test_a_kernel_that_settings_share_is_learned_once():
 
 def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit_and_leaves_time_for_the_winner():
     forecasts = {0: Forecast(0.0, 10.0, 1.0), 1: Forecast(2.0, 38.0, 2.0, once=0.5)}
+    halves = {0: 0.5, 1: 0.5}
 
     def total(share):
         return 0.5 * (10.0 * share + 2.0 + 38.0 * share**2)
 
     for limit in (5.0, 20.0, 60.0, 70.0):
-        share = affordable_share(forecasts, limit, 0.5)
+        share = affordable_share(forecasts, limit, halves)
         allowed = SPENT * (limit - min(20.0, limit / 2))
         assert total(share) <= allowed
         more = share * 1e3 ** (1 / 60)
         assert share == 1.0 or total(more) > allowed
-    assert affordable_share(forecasts, 200.0, 0.5) == 1.0
-    assert affordable_share(forecasts, 1e-9, 0.5) == 1e-3
+    assert affordable_share(forecasts, 200.0, halves) == 1.0
+    assert affordable_share(forecasts, 1e-9, halves) == 1e-3

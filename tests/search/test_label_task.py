@@ -236,3 +236,20 @@ def test_the_last_digits_are_left_to_the_last_fit():
     task.fit(candidate, {})
     assert np.isnan(seen[0])
     assert seen[1] < 1e-9
+
+
+def test_the_names_of_candidates_are_those_that_it_proposes():
+    X, y = np.zeros((10, 2)), np.arange(10) % 2
+    assert LabelTask.candidate_names == tuple(one.name for one in LabelTask(X, y).propose(0))
+
+
+def test_some_candidates_of_few_samples_take_part_only_if_they_are_named():
+    task = LabelTask(np.zeros((10, 2)), np.arange(10) % 2)
+    names = [one.name for one in task.list_candidates(None, 0)]
+    assert {"idealized", "tree-ranks"}.isdisjoint(names)
+    assert [one.name for one in task.list_candidates(["tree-ranks", "idealized"], 0)] == [
+        "tree-ranks",
+        "idealized",
+    ]
+    many = LabelTask(np.zeros((1001, 2)), np.arange(1001) % 2)
+    assert {"idealized", "tree-ranks"} <= {one.name for one in many.list_candidates(None, 0)}

@@ -36,6 +36,7 @@ NAMES = (
 
 RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
+USUAL_PENALTIES = [1e3, 1e4]  # few rows hardly tell the others apart from these
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
@@ -81,7 +82,8 @@ def default_candidates(
     gammas = [0.1 / n_features, 0.25 / n_features, 0.5 / n_features, 1.0 / n_features]
     bins = 256 if n_rows > MANY_ROWS else None
     boosted = BoostedKernel(n_rounds=20, random_state=random_state)
-    relevance = RelevanceKernel(n_rounds=5, max_rows=1000, random_state=random_state)
+    few = n_rows <= FEW_ROWS  # of which ranks say as much as numbers
+    relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=1000, random_state=random_state)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
     if unlabelled:  # few labels do not say which C: rows shall be told apart
         kind, their_Cs = "full" if n_features <= FEW_FEATURES else "tied", [10.0]
@@ -93,7 +95,6 @@ def default_candidates(
     kernelboost = Candidate(
         "kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=pairs
     )
-    few = n_rows <= FEW_ROWS  # of which ranks say as much as numbers
     tree = Candidate("tree-svm", TreeSVC(random_state=random_state), TREE_GRID if few else LOCAL_GRID)
     ranks = Candidate(
         "tree-ranks", TreeSVC(ranks=True, random_state=random_state), RANKS_GRID, on_request=few
@@ -104,7 +105,11 @@ def default_candidates(
         tree,
         ranks,
         Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": PERCEPTRON_CS}),
-        Candidate("superkernel", KernelSVC(Superkernel()), {"learner__penalty": PENALTIES}),
+        Candidate(
+            "superkernel",
+            KernelSVC(Superkernel()),
+            {"learner__penalty": USUAL_PENALTIES if few else PENALTIES},
+        ),
         Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
         Candidate(
             "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3

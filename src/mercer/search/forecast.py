@@ -60,13 +60,18 @@ def foretell(candidate: Candidate, trial: Trial, smaller: Trial | None = None) -
     return Forecast(fixed_share * seconds, growing, growth, once)
 
 
-def affordable_share(forecasts: Mapping[int, Forecast], limit: float, n_folds: float) -> float:
+def whole_folds(n_folds: int, n_settings: int) -> float:
+    """Return how many folds of all settings a comparison takes: most of many settings are soon dropped."""
+    return 1 + (n_folds - 1) * (0.5 + 0.5 / n_settings)
+
+
+def affordable_share(forecasts: Mapping[int, Forecast], limit: float, n_folds: Mapping[int, float]) -> float:
     """Return the share of the samples on which all candidates together take no longer than the limit.
 
-    A comparison of all on some of the samples is worth more than one of the cheap ones alone on all. Up to
-    half of the time is for the winner, which may be the slowest, and all samples.
+    Each takes so many folds. A comparison of all on some of the samples is worth more than one of the cheap
+    ones alone on all. Up to half of the time is for the winner, which may be the slowest, and all samples.
     """
     shares = np.geomspace(1e-3, 1.0, 61)
-    totals = np.array([n_folds * sum(one.seconds(s) for one in forecasts.values()) for s in shares])
+    totals = np.array([sum(n_folds[i] * one.seconds(s) for i, one in forecasts.items()) for s in shares])
     last = min(max((one.once * one.seconds() for one in forecasts.values()), default=0.0), 0.5 * limit)
     return float(shares[np.flatnonzero(totals <= SPENT * (limit - last))[-1:]].sum()) or float(shares[0])

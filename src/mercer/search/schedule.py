@@ -15,7 +15,7 @@ from joblib.parallel import get_active_backend
 from mercer._typing import Index
 from mercer.limits import one_thread
 from mercer.search.candidates import Candidate
-from mercer.search.forecast import Forecast, Trial, affordable_share, foretell
+from mercer.search.forecast import Forecast, Trial, affordable_share, foretell, whole_folds
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.task import Folds, Plan, Sample, Task
@@ -165,9 +165,9 @@ class Schedule:
         """Return as many of the samples as there is time for, with an idea of what each candidate takes."""
         race, self.n_fold = self.race, task.size(folds[0][0])
         self.forecasts = self.pilot(task, folds[0])
-        share = affordable_share(
-            self.forecasts, self.clock.left() - self.saved, len(folds) / _speed(self.n_jobs)
-        )
+        speed = _speed(self.n_jobs)
+        n_whole = {i: whole_folds(len(folds), len(race.of(i))) / speed for i in self.forecasts}
+        share = affordable_share(self.forecasts, self.clock.left() - self.saved, n_whole)
         task, folds, race.share = task.thin(folds, share)
         self.expected = {i: one.seconds(race.share) for i, one in self.forecasts.items()}
         return task, folds
@@ -179,9 +179,7 @@ class Schedule:
         time_left, first, late = self.clock.left() - self._reserve, list[int](), list[int]()
         for i in order:
             n_settings = len(self.race.of(i))
-            # most of many settings are soon dropped: the last folds take half as long
-            n_whole = 1 + (n_folds - 1) * (0.5 + 0.5 / n_settings)
-            seconds = self.expected.get(i, np.inf) * n_whole / _speed(self.n_jobs)
+            seconds = self.expected.get(i, np.inf) * whole_folds(n_folds, n_settings) / _speed(self.n_jobs)
             if seconds <= time_left or not first:
                 first.append(i)
                 time_left -= seconds
