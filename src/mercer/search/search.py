@@ -42,10 +42,12 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
     Parameters
     ----------
     candidates : dict, list of str or None, default=None
-        A dict of classifiers, or of (classifier, grid), by name, in order of preference. None: perceptron
-        kernel, superkernel, RBF-SVM, stump kernel, linear SVM, boosted and idealized kernels and KernelBoost,
-        with small grids. A list of names: some of these. To learn from pairs: a dict of learners, or of
-        (learner, grid).
+        A dict of classifiers, or of (classifier, grid), by name, in order of preference. None: the SVM of
+        trees, perceptron kernel, superkernel, RBF-SVM, stump kernel, relevance kernel, linear SVM, boosted
+        kernel and KernelBoost, with small grids; of more than 1000 samples also trees on ranks and the
+        idealized kernel. A list of names: some of these ("tree-svm", "tree-ranks", "perceptron",
+        "superkernel", "RBF-SVM", "stump", "relevance", "linear", "boosted", "idealized", "kernelboost"). To
+        learn from pairs: a dict of learners, or of (learner, grid).
     scoring : str, callable or None, default=None
         What candidates are judged by, as scikit-learn calls it: "accuracy" (None), "balanced_accuracy",
         "roc_auc", "average_precision", "neg_log_loss", "f1", "f1_macro"; or another scorer, which is known

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array, Index
 
@@ -37,10 +37,9 @@ def _fit_ridge(K: Array, T: Array, penalty: float) -> Ridge:
     factor, failure = dpotrf(A, lower=1, overwrite_a=1)
     if failure:  # by rounding: this penalty is too small for the kernel
         return Ridge(np.zeros_like(T), penalty, np.inf)
-    G, _ = dpotri(factor, lower=1, overwrite_c=1)
-    G = np.tril(G) + np.tril(G, -1).T
-    coef = G @ T
-    return Ridge(coef, penalty, float(np.mean((coef / np.diag(G)[:, None]) ** 2)))
+    W, _ = dtrtri(factor, lower=1, overwrite_c=1)  # G = Wᵀ W, of which the diagonal is wanted alone
+    coef = W.T @ (W @ T)
+    return Ridge(coef, penalty, float(np.mean((coef / np.einsum("ij,ij->j", W, W)[:, None]) ** 2)))
 
 
 def average_slopes(
