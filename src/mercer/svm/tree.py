@@ -437,8 +437,9 @@ def find_columns(X: Array, *, ranks: bool, categories: bool) -> Columns:
     """Return ranks in units of their standard deviation, if they are wanted, and the scale of categories."""
     if not ranks:
         return Columns(None, category_scale(X) if categories else None)
-    ranked = Ranked.spanning(X, Tree())
-    rows = ranked.ranks(X)
+    distinct = np.unique(X, axis=0)  # a row that is there twice counts as one of twice the weight
+    ranked = Ranked.spanning(distinct, Tree())
+    rows = ranked.ranks(distinct)
     deviation = rows.std(axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
     scale = category_scale(rows / deviation) if categories else None
