@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.arrays import is_of_torch, to_numpy
 from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
 from mercer.notebook import Line, paragraphs, show_bars
@@ -156,7 +157,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             )
         label, numbers, checked = None, None, None
         if pairs is None and y is not None:
-            X, y = check_rows(self, X, y)
+            X, y = check_rows(self, X, to_numpy(y) if is_of_torch(y) else y)
             label = self._label(y)
         else:
             X = check_rows(self, X)
@@ -210,7 +211,7 @@ def check_unlabelled(unlabelled: Any, n_features: int) -> Array | None:
 
 
 def _check_scale(X: Array) -> None:
-    largest = float(np.max(np.abs(X), initial=0.0))
+    largest = float(abs(X).max()) if len(X) else 0.0
     if largest > 1e100 or 0.0 < largest < 1e-100:
         raise ValueError(f"the features have values up to {largest:.0e}, too extreme to square: scale them")
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +11,16 @@ from sklearn.base import clone
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.arrays import is_of_numpy, like, to_numpy
 from mercer.kernels import Projected
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import as_they_are, check_base, evaluate, factor_base, psd_advice
-from mercer.learners.weighted_pairs import rows_in_pairs, tabulate, takes_all
+from mercer.learners.weighted_pairs import balance_kinds, rows_in_pairs, tabulate, takes_all
 from mercer.limits import check_memory
 from mercer.losses import LOSSES, Loss
 from mercer.parameters import check_count, check_option
@@ -45,8 +47,9 @@ class BoostedKernel(KernelLearner):
 
     For m samples a round takes O(m²) time: a few products with m × m matrices, and one pass over the pairs.
     It needs three m × m arrays of memory with a base kernel, two without. `max_pairs` makes time and memory
-    linear if there is no base kernel. `pairs` index the rows of the X that `fit` is given: cross-validation,
-    which fits to subsets of X, does not renumber them.
+    linear if there is no base kernel. Of tensors (with labels, and no base kernel) no array of pairs is kept:
+    a pass over them computes their weights anew, in tiles, where the tensor is. `pairs` index the rows of the
+    X that `fit` is given: cross-validation, which fits to subsets of X, does not renumber them.
 
     Parameters
     ----------
@@ -160,11 +163,7 @@ class BoostedKernel(KernelLearner):
         return (self.kernel_after(t + 1) for t in range(self.n_rounds_))
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
-        rng = check_random_state(self.random_state)
-        rows = rows_in_pairs(known)
-        self._check_memory(known, len(rows))
-        span = _span(known.X[rows], self.base, known.unlabelled)
-        _, table = tabulate(known, self._loss(), self.balance, self.max_pairs, rng)
+        span, table = self._tabulate(known) if is_of_numpy(known.X) else self._tabulate_on_device(known)
         before, n_directions = table.loss, self._count_directions(known)
         rounds = self._boost(span.space, table, n_directions, self._report_steps(context, "round"))
         if not rounds:
@@ -183,6 +182,28 @@ class BoostedKernel(KernelLearner):
                 stacklevel=4,
             )
         self._keep(span, rounds)
+        for name in ("alphas_", "losses_", "n_directions_", "classes_"):
+            if hasattr(self, name):
+                setattr(self, name, like(known.X, getattr(self, name)))
+
+    def _tabulate(self, known: TrainingData) -> tuple["Span", PairTable]:
+        rng = check_random_state(self.random_state)
+        rows = rows_in_pairs(known)
+        self._check_memory(known, len(rows))
+        span = _span(known.X[rows], self.base, known.unlabelled)
+        return span, tabulate(known, self._loss(), self.balance, self.max_pairs, rng)[1]
+
+    def _tabulate_on_device(self, known: TrainingData) -> tuple["Span", PairTable]:
+        loss, others = self._loss(), (self.base, known.unlabelled, self.max_pairs)
+        if known.label is None or loss not in LOSSES.values() or any(other is not None for other in others):
+            raise TypeError(
+                "BoostedKernel takes tensors with labels, and a loss 'log' or 'exp', but no base, pairs, "
+                "unlabelled and max_pairs: give X.cpu().numpy()."
+            )
+        tiles = import_module("mercer.solvers.boosted.tiled_pairs")  # and torch, which is here with a tensor
+        label, balance = like(known.X, known.label), balance_kinds(known.label, self.balance)
+        span = Span(Coordinates(known.X), as_they_are, None, None)
+        return span, tiles.TiledPairs(known.X, label, balance, loss.name)
 
     def _boost(
         self, space: Space, table: PairTable, n_directions: int, progress: Callable[[int], bool] | None
@@ -198,6 +219,7 @@ class BoostedKernel(KernelLearner):
                     n_directions=n_directions,
                     step=automatic if self.step == "auto" else self.step,
                     progress=progress,
+                    find=getattr(table, "best_directions", None),  # of a table that is on a device
                 )
         except OverflowError as error:
             raise ValueError(
@@ -243,11 +265,16 @@ class BoostedKernel(KernelLearner):
     def _most_steps(self) -> int:
         return int(self.n_rounds)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
     def _keep(self, span: "Span", rounds: list[Round]) -> None:
         self.alphas_ = np.array([r.alpha for r in rounds])
         self.n_rounds_ = len(rounds)
         self.n_directions_ = np.array([r.directions.shape[1] for r in rounds], dtype=np.intp)
-        U = np.hstack([np.zeros((span.space.size, 0)), *(r.directions for r in rounds)])
+        U = np.hstack([np.zeros((span.space.size, 0)), *(to_numpy(r.directions) for r in rounds)])
         coef = _fix_signs(span.expand(U)) * np.sqrt(np.repeat(self.alphas_, self.n_directions_))
         self.kernel_ = Projected(coef, span.base, span.landmarks)
 

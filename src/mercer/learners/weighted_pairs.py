@@ -30,14 +30,17 @@ def tabulate(
     if known.label is None:
         assert known.pairs is not None
         return _tabulate_listed(known.pairs, loss, balance, max_pairs, rng)
-    label, m = known.label, len(known.label)
-    n_similar = float(np.sum(np.bincount(label).astype(float) ** 2))
-    n_classes = int(label.max()) + 1
-    weight = _weigh_kinds(n_similar, float(m) ** 2 - n_similar, balance, n_classes > 2)
+    label, m, weight = known.label, len(known.label), balance_kinds(known.label, balance)
     if max_pairs is None or takes_all(m, max_pairs):
         return np.arange(m), AllPairs(label, weight, loss)
     similar, dissimilar = sample_pairs(label, max_pairs, rng)
     return np.arange(m), _list(similar, dissimilar, weight, m, loss)
+
+
+def balance_kinds(label: Index, balance: str | bool) -> Balance:
+    """Return what a pair of labelled rows weighs, of either kind."""
+    n_similar = float(np.sum(np.bincount(label).astype(float) ** 2))
+    return _weigh_kinds(n_similar, float(len(label)) ** 2 - n_similar, balance, label.max() > 1)
 
 
 def takes_all(n_rows: int, max_pairs: int | None) -> bool:

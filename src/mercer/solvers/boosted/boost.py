@@ -6,11 +6,13 @@ eigenvector (`mercer.solvers.boosted.directions`), found by a few products with 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._typing import Array
+from mercer.arrays import to_numpy
 from mercer.limits import one_thread
 from mercer.solvers.boosted.directions import Directions, Space, best_directions
 from mercer.solvers.boosted.pair_table import PairTable
@@ -52,6 +54,7 @@ def boost_kernel(
     n_directions: int = 1,
     step: str = "normalized",
     progress: Callable[[int], Any] | None = None,
+    find: Callable[[int, Array], Directions] | None = None,
 ) -> list[Round]:
     """Add kernels to the table, one each round, until none has a positive score [CKS02, Fig. 1].
 
@@ -69,6 +72,8 @@ def boost_kernel(
         How α is found, see `choose_step`.
     progress : callable, optional
         Called after each round with its number; if it returns true, that was the last one.
+    find : callable, optional
+        Returns the best directions, of a number of them and where to start. By default `best_directions`.
 
     Returns
     -------
@@ -83,11 +88,12 @@ def boost_kernel(
     rounds: list[Round] = []
     fresh = np.random.default_rng(0).standard_normal(space.size)  # a share of every direction
     start = fresh
+    find = find or partial(best_directions, space, table.multiply)
     with one_thread(table.n_pairs <= SETTINGS.one_thread_up_to):
         # [CKS02] Fig. 1: K ← 0 and D_1 are in the table as it is given
         while len(rounds) < n_rounds:  # [CKS02] Fig. 1: for t = 1, …, T
             # [CKS02] Fig. 2, the base learner
-            best = best_directions(space, table.multiply, n_directions, start)
+            best = find(n_directions, start)
             u, G = _with_positive_score(best, table)  # K_t = G Gᵀ
             if u.shape[1] == 0:
                 break
@@ -95,13 +101,13 @@ def boost_kernel(
             if not alpha > 0.0:  # the score was all rounding
                 break
             before = table.loss
-            table.add(np.sqrt(alpha) * G)  # [CKS02] Fig. 1: K ← K + α_t K_t, and D_{t+1} from the new K
+            table.add(alpha**0.5 * G)  # [CKS02] Fig. 1: K ← K + α_t K_t, and D_{t+1} from the new K
             if not np.isfinite(table.loss):
                 raise OverflowError(f"the loss overflows in round {len(rounds) + 1}")
             if step != "literal" and not table.loss < before:  # what was left to gain is less than rounding
                 break
             rounds.append(Round(u, alpha, table.loss))
-            start = _near(u.sum(axis=1), fresh)
+            start = _near(to_numpy(u).sum(axis=1), fresh)
             if progress is not None and progress(len(rounds)):
                 break
     return rounds
@@ -112,9 +118,9 @@ def _with_positive_score(best: Directions, table: PairTable) -> tuple[Array, Arr
 
     The scores are computed afresh from the values: an eigenvalue has errors of the size of the largest.
     """
-    G = best.values
-    scores = np.array([g @ table.multiply(g) for g in G.T])  # [CKS02] (1)
-    good = scores > SETTINGS.least_score * table.mass * np.max(G**2, axis=0, initial=0.0)
+    G, scores = best.values, table.scores(best.values)  # [CKS02] (1)
+    largest = [float((g**2).max()) for g in G.T]
+    good = np.flatnonzero(scores > SETTINGS.least_score * table.mass * np.array(largest))
     return best.u[:, good], G[:, good]
 
 
@@ -132,7 +138,7 @@ def choose_step(table: PairTable, G: Array, step: str) -> float:
     alpha = bound_step(W_plus, W_minus, table.n_pairs)
     if step == "literal":
         return alpha
-    alpha /= float(np.max(np.einsum("ij,ij->i", G, G)))  # G Gᵀ is largest on its diagonal
+    alpha /= float((G**2).sum(1).max())  # G Gᵀ is largest on its diagonal
     if step == "normalized" or W_minus <= W_plus / table.n_pairs:
         return alpha
     return search_step(table, G, alpha, W_plus - W_minus)

@@ -40,6 +40,9 @@ class PairTable(Protocol):
     def multiply(self, v: Array) -> Array:
         """Return B v."""
 
+    def scores(self, G: Array) -> Array:
+        """Return gᵀBg of each column g."""
+
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return the weights W⁺ and W⁻ of the pairs that G Gᵀ has right and wrong, times its size there."""
 
@@ -84,6 +87,10 @@ class AllPairs:
         out[self._order] = dsymv(1.0, self._B.T, v[self._order])  # the upper half of Bᵀ is our lower one
         return out
 
+    def scores(self, G: Array) -> Array:
+        """Return gᵀBg of each column g."""
+        return np.array([g @ self.multiply(g) for g in G.T])
+
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return W⁺ and W⁻."""
         return _weigh_all(self._B, self._ordered(G))
@@ -120,6 +127,10 @@ class ListedPairs:
         out = np.zeros(self._n_rows)
         _multiply_listed(self._rows, self._B, v, out)
         return out
+
+    def scores(self, G: Array) -> Array:
+        """Return gᵀBg of each column g."""
+        return np.array([g @ self.multiply(g) for g in G.T])
 
     def weigh(self, G: Array) -> tuple[float, float]:
         """Return W⁺ and W⁻."""
