@@ -29,6 +29,11 @@ def is_of_torch(array: Any) -> bool:
     return type(array).__module__.split(".")[0] == "torch"
 
 
+def detached(array: Any) -> Any:
+    """Return an array without its gradient, if it has one: what is fitted is no function of the samples."""
+    return array.detach() if getattr(array, "requires_grad", False) else array
+
+
 def namespace(array: Any) -> Any:
     """Return the functions for an array, by the names of the array API."""
     return array_namespace(array)

@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._array_api import supported_float_dtypes
 from sklearn.utils.validation import check_X_y, validate_data
 
-from mercer.arrays import is_tensor, namespace
+from mercer.arrays import detached, is_tensor, namespace
 from mercer.limits import check_memory
 
 COPIES = 2  # of the samples that are in memory at once: those given, and those scaled or sorted
@@ -31,7 +31,7 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     """
     kind = _tensor_kinds(estimator, X) if is_tensor(X) else np.float64
     try:
-        return validate_data(estimator, dense(X), *y, dtype=kind, reset=reset)
+        return validate_data(estimator, detached(dense(X)), *y, dtype=kind, reset=reset)
     except ValueError as error:
         if not str(error).startswith(NO_NUMBERS):
             raise
@@ -58,6 +58,8 @@ def _tensor_kinds(estimator: Any, X: Any) -> list[Any]:
 def float_kinds(name: str, X: Any) -> list[Any]:
     """Return single and double precision, the latter of which a device must have."""
     xp = namespace(X)
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: {name} takes real numbers.")
     if xp.float64 not in supported_float_dtypes(xp, X.device):
         raise TypeError(f"{name} computes in double precision, which {X.device} does not have: give X.cpu().")
     return [xp.float64, xp.float32]

@@ -161,6 +161,22 @@ def test_a_model_can_be_saved(tmp_path):
     np.testing.assert_array_equal(again.decision_function(X_NEW), model.decision_function(X_NEW))
 
 
+@pytest.mark.parametrize("kind", ["constant", "duplicate columns", "duplicate rows", "all constant"])
+def test_degenerate_samples_give_the_model_of_the_array(kind, rng):
+    Z, y = X[:600].copy(), Y[:600]
+    if kind == "constant":
+        Z[:, 1] = 7.0
+    elif kind == "duplicate columns":
+        Z[:, 1] = Z[:, 0]
+    elif kind == "duplicate rows":
+        Z, y = Z[rng.integers(0, 20, 600)], y[rng.permutation(600)]
+    else:
+        Z[:] = 1.0
+    expected = svc(tol=1e-5).fit(Z, y).decision_function(Z)
+    lazy = svc(tol=1e-5).fit(chunked(Z, (0, 100, 500)), y)
+    np.testing.assert_allclose(lazy.decision_function(Z), expected, atol=0.01 * max(1.0, np.ptp(expected)))
+
+
 # what is wrong
 
 
@@ -201,6 +217,8 @@ def test_what_is_wrong_is_named_by_its_row(split, fitted):
         (svc(C=-1.0), lambda: (chunked(X), Y), "C"),
         (svc(), lambda: (dd.from_pandas(pd.DataFrame({"a": ["x", "y"]}), 1), [0, 1]), "TableEncoder"),
         (svc(), lambda: (chunked(X[:0], (0,)), Y[:0]), "there is no class"),
+        (svc(), lambda: (chunked(1e306 * np.sign(X) * 100), Y), "too large or too small to compute with"),
+        (svc(), lambda: (chunked(X + 1j), Y), "Complex data not supported"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(model, make, message):

@@ -236,10 +236,25 @@ def test_bad_input_is_named():
         model.fit(T, T[:, 0])
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(T, t, sample_weight=-torch.ones(300))
+    for one in (model, StumpSVC()):
+        with pytest.raises(ValueError, match="Complex data not supported: StumpSVC takes real numbers"):
+            one.fit(T + 1j, t)
     with pytest.raises(ValueError, match="class_weight"):
         StumpSVC(max_bins=8, class_weight={-1: 1.0, 7: 2.0}).fit(T, t)
     with pytest.raises(TypeError, match=r"TreeSVC takes arrays of NumPy.*X\.cpu\(\)\.numpy\(\)"):
         TreeSVC().fit(T, t)
+
+
+@pytest.mark.parametrize("model", [StumpSVC(max_bins=8), StumpSVC(), PerceptronSVC(random_state=0)], ids=str)
+def test_gradients_of_samples_and_weights_are_left_out(model):
+    X, y = threenorm(120, n_features=3, random_state=0)
+    T, t, weight = put(X, "cpu"), put(y, "cpu"), torch.linspace(0.5, 1.5, 120, dtype=torch.float64)
+    expected = numpy(clone(model).fit(T, t, weight).decision_function(T))
+    T.requires_grad_()
+    fitted = clone(model).fit(T, t, weight.requires_grad_())
+    f = fitted.decision_function(T)
+    assert not f.requires_grad
+    assert_allclose(numpy(f), expected, atol=1e-12)
 
 
 def test_many_exact_samples_are_not_moved_unasked(monkeypatch):

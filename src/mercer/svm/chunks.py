@@ -123,8 +123,9 @@ def as_numbers(X: Any) -> Array:
 
 def find_fault(X: Array) -> tuple[int, str] | None:
     """Return the first row that holds NaN or infinity, and where."""
-    if np.isfinite(X.sum()):  # as scikit-learn does: one sum shows it
-        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):  # as scikit-learn does: one sum shows it
+            return None
     bad = np.argwhere(~np.isfinite(X))
     if len(bad) == 0:
         return None

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, is_tensor, like, namespace, to_numpy
+from mercer.arrays import detached, is_of_numpy, is_tensor, like, namespace, to_numpy
 from mercer.samples import check_rows
 from mercer.svm.base import Samples, check_two_classes
 
@@ -29,7 +29,7 @@ def check_tensors(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
     given, weight = None, xp.ones_like(label, dtype=xp.float64)
     if sample_weight is not None:
         listed = not hasattr(sample_weight, "__dlpack__") and not isinstance(sample_weight, Number)
-        given = np.asarray(sample_weight) if listed else sample_weight
+        given = np.asarray(sample_weight) if listed else detached(sample_weight)
         given = _check_sample_weight(given, X, dtype=xp.float64, ensure_non_negative=True)
         weight = given
     if class_weight is not None:
