@@ -88,9 +88,9 @@ def passes(X: torch.Tensor) -> str:
     """Say what binning and the two loops of a pass take."""
     binning, rows = timed(TrainingRows.prepare, X, BINS, 0)
     ones = torch.ones(len(X), dtype=torch.float64, device=X.device)
-    (part,) = TorchRows.of(rows.columns, ones, ones).parts
+    part = TorchRows.of(rows.columns, ones, ones)
     gather = min(timed(part.gather, rows.columns.value)[0] for _ in range(3))
-    scatter = min(timed(part.scatter, ones, BINS)[0] for _ in range(3))
+    scatter = min(timed(part.scatter, ones)[0] for _ in range(3))
     return f"bins {binning:.2f} s, gather {1e3 * gather:.2f} ms, scatter {1e3 * scatter:.2f} ms"
 
 

@@ -80,7 +80,7 @@ class PerceptronMachine(PathRegressor):
                 yield fit._replace(function=SlicedFunction(rows.directions, fit.function))
         else:
             for solution in solve_on_gram(rows.K, y, weight, Cs, loss.solver, **options):
-                (coef,), b = solution.coefs, solution.bias
+                coef, b = solution.function.coef, solution.bias
                 support = np.flatnonzero(coef)
                 function = DistanceFunction(rows.X[support], coef[support], b)
                 yield TwoClassSVM(function, b, coef, solution.objective, solution.n_iter, solution.residual)

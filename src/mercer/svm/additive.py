@@ -15,7 +15,6 @@ from mercer.solvers.stump_svm import (
     ExactRows,
     GramMatrix,
     GramRows,
-    RowFunction,
     Solution,
     TableRows,
     add_up_by_code,
@@ -124,11 +123,12 @@ class TrainingRows(NamedTuple):
         if max_bins is None or is_of_numpy(X):
             X = X if directions is None else X @ directions
             units = Units.of(X)
-            X = units.convert(X)
             if max_bins is None:
-                return cls(code_columns(X), units)
-            sample = _sample_rows(X, random_state)
-            return cls(bin_columns(X, [choose_knots(column, int(max_bins)) for column in sample.T]), units)
+                code, value = code_columns(X)
+                return cls(CodedColumns(code, np.ascontiguousarray(units.convert(value.T).T)), units)
+            sample = units.convert(_sample_rows(X, random_state))
+            knots = [choose_knots(column, int(max_bins)) for column in sample.T]
+            return cls(bin_columns(X, knots, units.convert), units)
 
         def project(rows: Any) -> Any:
             return rows.double() if directions is None else rows.double() @ directions
@@ -152,8 +152,8 @@ class FewRows(NamedTuple):
         if max_bins is None:
             units = Units.of(X)
             return cls(units.convert(X), units)
-        (code, value), units = TrainingRows.prepare(X, max_bins, random_state)
-        return cls(np.take_along_axis(value, code.astype(np.intp), axis=1).T, units)
+        columns, units = TrainingRows.prepare(X, max_bins, random_state)
+        return cls(columns.samples(), units)
 
 
 def fit_path(
@@ -168,9 +168,8 @@ def fit_path(
         engine = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
         options = {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
     for solution in solve_path(engine, Cs, loss, **options):
-        function: Any = solution.function
-        is_table = not isinstance(function, RowFunction)
-        knots, values = (columns.value, function.g) if is_table else _bends(columns, function.coef)
+        coef = solution.function.coef
+        knots, values = (columns.value, coef) if isinstance(engine, TableRows) else _bends(columns, coef)
         yield finish(knots, values, rows.units, solution)
 
 
@@ -202,7 +201,7 @@ def fit_by_libsvm(
                 coef, b, objective, residual = solution
                 knots, values = _integrate_rows(rows.X, part, coef)
                 b -= float(total[part] @ coef)  # of K = 2 Σ min, as g_d has it
-                ends = Solution(None, b, [coef], objective, residual, n_iter)
+                ends = Solution(None, b, coef, objective, residual, n_iter)
                 fits.append(finish(knots, values, rows.units, ends))
         yield fits
 
@@ -234,7 +233,7 @@ def finish(knots: Array, values: Array, units: Units, solution: Solution) -> Two
     return TwoClassSVM(
         function,
         function.intercept,
-        namespace(values).concat([*solution.coefs, values[0, :0]]) / units.scale,
+        solution.coef / units.scale,
         solution.objective / units.scale,
         solution.n_iter,
         solution.residual,

@@ -24,13 +24,13 @@ from mercer.samples import NO_NUMBERS, no_numbers
 from mercer.solvers.stump_svm import (
     HINGE,
     Point,
+    RowFunction,
     Solution,
     bin_columns,
     choose_knots,
     solve_path,
 )
-from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows
-from mercer.solvers.stump_svm.tables import Part, Table
+from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows, Part
 from mercer.svm.additive import MAX_STEPS, Units, cap_bounds, choose_rows, finish
 from mercer.svm.base import check_two_classes
 from mercer.svm.chunks import RowChunks, Summary, as_numbers, check_features, split_rows, summarize
@@ -158,7 +158,7 @@ def code_rows(X: Any, y: Any, weight: Any, coding: Coding) -> tuple[Part, ...]:
     for batch in gen_batches(len(rows), min(most, -(-BLOCK // len(coding.knots)))):
         some = rows[batch]
         Z = X[some] if coding.directions is None else X[some] @ coding.directions
-        code = bin_columns(coding.units.convert(Z), coding.knots).code
+        code = bin_columns(Z, coding.knots, coding.units.convert).code
         parts.append(Part(code, label[some].astype(kind), bound[some]))
     return tuple(parts)
 
@@ -166,7 +166,7 @@ def code_rows(X: Any, y: Any, weight: Any, coding: Coding) -> tuple[Part, ...]:
 def pose(chunks: Sequence[Sequence[Part]], problem: Problem, capped: bool) -> tuple[Part, ...]:
     """Return the rows of a two-class problem, of y = ±1, as one chunk."""
     parts = []
-    for code, label, bound, *_ in chain(*chunks):
+    for code, label, bound in chain(*chunks):
         is_in = (label == problem.positive) | (problem.negative is None or label == problem.negative)
         if not np.all(is_in):
             code, label, bound = code[:, is_in], label[is_in], bound[is_in]
@@ -200,7 +200,7 @@ def _fit_problems(
             dask.delayed(pose)([coded[i] for i in group], problem, plan.loss is HINGE) for group in groups
         ]
         try:
-            rows = DaskRows(value, dask.persist(*chunks), int(count.sum())).measured()
+            rows = DaskRows.over(value, dask.persist(*chunks), int(count.sum()))
             options = {"tol": float(svm.tol), "max_iter": svm.max_iter or MAX_STEPS}
             progress = report_steps(svm, task, "newton step")
             (solution,) = solve_path(rows, [float(svm.C)], plan.loss, **options, progress=progress)
@@ -229,7 +229,7 @@ def _group(n_rows: Index, n_threads: int) -> list[Index]:
 
 
 def _describe(solution: Solution, plan: TablePlan, coding: Coding, value: Array) -> TwoClassSVM:
-    fit = finish(value, solution.function.g, coding.units, solution)
+    fit = finish(value, solution.function.coef, coding.units, solution)
     return fit if plan.wrap is None else fit._replace(function=plan.wrap(fit.function))
 
 
@@ -243,9 +243,9 @@ def _unfinished(
     n_problems: int,
 ) -> Any:
     """Return the SVM as far as it is fitted: problems whose turn did not come are undecided."""
-    zero = Point(Table(np.zeros_like(value)), 0.0)
+    zero = Point(RowFunction(np.zeros_like(value), 0.0), 0.0)
     points = [zero if point is None else point] + [zero] * (n_problems - len(fits) - 1)
-    rest = [_describe(Solution(*p, [], np.nan, np.inf, 0), plan, coding, value) for p in points]
+    rest = [_describe(Solution(*p, np.empty(0), np.nan, np.inf, 0), plan, coding, value) for p in points]
     model = copy(svm)
     model._keep_functions([*fits, *rest])
     return model

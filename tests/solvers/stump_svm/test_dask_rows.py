@@ -1,5 +1,7 @@
 """Rows of Dask add up to what rows in memory do, and little of them travels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("dask")
 
 import dask
+from sklearn.utils import gen_batches
 
 from mercer.datasets import threenorm
-from mercer.solvers.stump_svm import HINGE, LogLoss, Point, TableRows, bin_columns, choose_knots, dask_rows
-from mercer.solvers.stump_svm.dask_rows import SHARES, ClusterError, DaskRows
+from mercer.solvers.stump_svm import HINGE, LogLoss, TableRows, bin_columns, choose_knots, dask_rows
+from mercer.solvers.stump_svm.dask_rows import SHARES, ClusterError, DaskRows, Part
 from mercer.solvers.stump_svm.losses import Rounding
-from mercer.solvers.stump_svm.tables import Table
 
 TERM = Rounding(1.0, 0.3, 5.0)
 C = 0.02
@@ -24,18 +26,22 @@ def both(n=3000, part_rows=200, parts_of_a_chunk=4):
     X, rng = X[:, :3], np.random.default_rng(1)
     columns = bin_columns(X, [choose_knots(column, 12) for column in X.T])
     y, weight = np.where(y > 0, 1.0, -1.0), rng.uniform(0.5, 2.0, n)
-    rows = TableRows.of(columns, y, weight, part_rows)
-    bare = [part._replace(y=part.y.astype(np.int8)) for part in rows.parts]
+    rows = TableRows.of(columns, y, weight)
+    bare = [
+        Part(np.ascontiguousarray(columns.code[:, some]), y[some].astype(np.int8), weight[some])
+        for some in gen_batches(n, part_rows)
+    ]
     chunks = [tuple(bare[i : i + parts_of_a_chunk]) for i in range(0, len(bare), parts_of_a_chunk)]
-    lazy = DaskRows(rows.value, [dask.delayed(chunk, traverse=False) for chunk in chunks], n).measured()
+    lazy = DaskRows.over(rows.value, [dask.delayed(chunk, traverse=False) for chunk in chunks], n)
     tables = rng.normal(scale=0.2, size=(2, *rows.value.shape))
-    return rows, lazy, [Point(Table(table), float(rng.normal())) for table in tables]
+    return rows, lazy, [rows.at(table, float(rng.normal())) for table in tables]
 
 
 @pytest.mark.parametrize("loss", [HINGE, LogLoss()])
 @pytest.mark.parametrize("fan_in", [2, 16])
 def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
     monkeypatch.setattr(dask_rows, "FAN_IN", fan_in)
+    monkeypatch.setattr(dask_rows, "MOST_NEAR", 100)
     rows, lazy, (point, step) = both()
     assert_allclose(lazy.diagonal, rows.diagonal)
     for kind in ("without", "with"):
@@ -44,8 +50,8 @@ def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
         else:
             rows, lazy = (engine.recenter(step, loss, TERM) for engine in (rows, lazy))
         assert lazy.has_centers is rows.has_centers is (kind == "with")
-        seen, expected = (engine.look(point, loss, TERM, 3) for engine in (lazy, rows))
-        assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+        seen, expected = (engine.look(point, loss, TERM, 1) for engine in (lazy, rows))
+        assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
         assert_allclose(seen[1:6], expected[1:6])
         assert_array_equal(seen.near, expected.near)
         assert_allclose(seen.curvature, expected.curvature)
@@ -81,7 +87,7 @@ def test_one_pass_knows_the_slopes_along_a_step_and_what_is_at_its_end(passes):
     assert low < slope < high
     seen, expected = (engine.look(point.moved(step), HINGE, TERM, 1) for engine in (lazy, rows))
     assert passes == ["stride_along"]
-    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+    assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
     assert_allclose(seen[1:6], expected[1:6])
     assert_array_equal(seen.near, expected.near)
     assert_allclose(seen.curvature, expected.curvature)
@@ -102,14 +108,14 @@ def test_what_is_at_the_end_of_a_step_is_looked_at_again_if_anything_changed(cha
     passes.clear()
     seen, expected = (engine.look(at, HINGE, term, 1) for engine in (lazy, rows))
     assert passes == ["look_at_few"]
-    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+    assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
     assert_allclose(seen[1:6], expected[1:6])
 
 
 def test_the_slopes_of_another_step_are_those_of_another_pass(passes):
     rows, lazy, (point, step) = both()
     rows, lazy = (engine.with_penalty(HINGE, C) for engine in (rows, lazy))
-    for one in (step, Point(Table(-step.function.g), 0.3)):
+    for one in (step, rows.at(-step.function.coef, 0.3)):
         slopes = [engine.slopes(point, one, HINGE, TERM, np.array([1.0])) for engine in (lazy, rows)]
         assert_allclose(*slopes)
 
@@ -123,22 +129,22 @@ def test_of_many_curved_rows_some_travel_with_the_weight_of_all(monkeypatch):
     assert len(seen.curvature) < 3 * dask_rows.MOST_NEAR * lazy.most_curved
     assert seen.n_curved == expected.n_curved
     assert_allclose(seen.curvature.sum(), expected.curvature.sum(), rtol=0.3)
-    assert_allclose(seen.away.g, expected.away.g, atol=1e-9)
+    assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
 
 
 def test_a_sample_is_small_and_has_the_weight_of_all(monkeypatch):
     monkeypatch.setattr(dask_rows, "MOST_SAMPLED", 150)
     _, lazy, _ = both()
-    total = sum(part.weight.sum() for chunk in dask.compute(*lazy.parts) for part in chunk)
+    total = sum(part.weight.sum() for chunk in dask.compute(*lazy.chunks) for part in chunk)
     some = lazy.sample(10)
     assert isinstance(some, TableRows)
     assert 75 < some.n_rows < 300
-    assert_allclose(sum(part.weight.sum() for part in some.parts), total, rtol=0.5)
+    assert_allclose(some.weight.sum(), total, rtol=0.5)
 
 
 def test_a_pass_that_fails_says_where_the_solver_was():
     _, lazy, (point, _) = both()
-    broken = DaskRows(lazy.value, [dask.delayed(lambda: 1 / 0)()], lazy.n_rows).with_penalty(HINGE, C)
+    broken = replace(lazy, chunks=[dask.delayed(lambda: 1 / 0)()]).with_penalty(HINGE, C)
     with pytest.raises(ClusterError, match="ZeroDivisionError: division by zero") as caught:
         broken.look(point, HINGE, TERM, 1)
     assert caught.value.point is point

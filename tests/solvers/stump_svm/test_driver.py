@@ -11,7 +11,18 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from mercer.datasets import threenorm
-from mercer.solvers.stump_svm import HINGE, ExactRows, code_columns, driver, measure_violation, solve_path
+from mercer.solvers.stump_svm import (
+    HINGE,
+    ExactRows,
+    LogLoss,
+    Point,
+    RowFunction,
+    TableRows,
+    code_columns,
+    driver,
+    measure_violation,
+    solve_path,
+)
 
 
 class SVM(NamedTuple):
@@ -192,3 +203,23 @@ def test_few_rows_near_a_corner_do_not_throw_the_intercept_about():
         svm = solve_svm(code_columns(X / 5.0), y, 1e-5 * rng.exponential(size=900))
         assert svm.residual <= 1e-3
         assert svm.n_iter <= 60
+
+
+@pytest.mark.parametrize("no_number", [np.nan, np.inf])
+@pytest.mark.parametrize("loss", [HINGE, LogLoss()], ids=["hinge", "log-loss"])
+@pytest.mark.parametrize("engine", [ExactRows, TableRows])
+def test_what_is_no_number_does_not_count_as_converged(engine, loss, no_number):
+    X, y = threenorm(300, random_state=0)
+    rows = engine.of(code_columns(X), y.astype(float), np.ones(300)).with_penalty(loss, 1.0)
+    there = RowFunction(*(array + no_number for array in rows.zero()))
+    with np.errstate(all="ignore"):
+        solution = driver.solve(rows, loss, start=Point(there, 0.0))
+    assert solution.residual == np.inf
+    assert solution.n_iter <= 2
+
+
+@pytest.mark.parametrize("no_number", [np.nan, np.inf, -np.inf])
+def test_the_residual_of_what_is_no_number_is_infinite(no_number):
+    y, value = np.array([1.0, -1.0, 1.0]), np.array([0.5, no_number, 0.0])
+    residual, _ = measure_violation(np.zeros(3), value, y, np.minimum(y, 0), np.maximum(y, 0))
+    assert residual == np.inf

@@ -82,9 +82,8 @@ def test_the_minimum_is_that_of_a_generic_solver(name, engine, C, rng):
     rows = rows.with_penalty(loss, C)
     solution = solve(rows, loss, tol=1e-6)
     expected = reference(X, y, C * weight, written)
-    value = rows.parts[0].gather(solution.function.g) if engine is TableRows else solution.function.value
     primal = 0.5 * rows.inner(solution.function, solution.function)
-    primal += float(written(y, value + solution.bias, C * weight).value)
+    primal += float(written(y, solution.function.value + solution.bias, C * weight).value)
     assert_allclose(primal, expected, rtol=1e-6)
     assert_allclose(-solution.objective, expected, rtol=1e-6)  # the dual, at its own coefficients
 
@@ -129,11 +128,26 @@ def _differs(coef, target, epsilon):
 def test_compiled_and_written_for_any_namespace_a_loss_is_the_same(name, centred, rng):
     loss, term = LOSSES[name][0], Rounding(2.0, 0.7, 1.5)
     _, y, C = make_problem(name, rng)
-    f, df, target = rng.normal(size=len(y)), rng.normal(size=len(y)), loss.target(np, y, C)
+    f, target = rng.normal(size=len(y)), loss.target(np, y, C)
     center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
     other = SimpleNamespace(**vars(np))  # any namespace but NumPy itself
     for ours, theirs in zip(*(loss.respond(xp, f, target, center, term) for xp in (np, other)), strict=True):
         assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
-    shares = np.array([0.0, 0.3, 1.0])
-    ours, theirs = (loss.slopes(xp, f, df, target, center, term, shares) for xp in (np, other))
-    assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["hinge", "log-loss"])
+def test_slopes_are_the_rows_derivatives_along_a_step(name, rng):
+    loss, h = LOSSES[name][0], 1e-6
+    X, y, weight = make_problem(name, rng)
+    rows = TableRows.of(code_columns(X), y, weight).with_penalty(loss, 1.0)
+    term = Rounding(1.0, 0.3, 5.0)
+    rows = rows.recenter(rows.at(rng.normal(size=rows.value.shape), 0.0), loss, term)
+    point, step = (rows.at(rng.normal(size=rows.value.shape), 0.1) for _ in range(2))
+    for share, slope in zip(
+        [0.0, 0.4], rows.slopes(point, step, loss, term, np.array([0.0, 0.4])), strict=True
+    ):
+        above, below = (rows.respond(point.moved(step, share + s), loss, term) for s in (h, -h))
+        if loss.smooth:  # of a rounded loss, −Σ c y + the proximal term, is the rest
+            assert_allclose(slope, -(above.loss - below.loss) / (2 * h), rtol=1e-5)
+        df = step.function.value + step.bias
+        assert_allclose(slope, rows.respond(point.moved(step, share), loss, term).coef @ df)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, ExactRows, LogLoss, TableRows, bin_columns, choose_knots, solve
 from mercer.solvers.stump_svm import tables as module
-from mercer.solvers.stump_svm.losses import SquaredError, quantile
+from mercer.solvers.stump_svm.losses import Rounding, SquaredError, quantile
 
 LOSSES = {"hinge": HINGE, "log-loss": LogLoss(), "squared error": SquaredError(), "median": quantile(0.5)}
 
@@ -19,30 +19,35 @@ def problem():
     return columns, y.astype(float), np.linspace(0.5, 1.5, 1500)
 
 
-def decisions(rows, solution):
-    if isinstance(rows, ExactRows):
-        return solution.function.value + solution.bias
-    return np.concatenate([part.gather(solution.function.g) for part in rows.parts]) + solution.bias
-
-
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_table_is_the_function_of_the_exact_rows(problem, name):
     loss, found = LOSSES[name], []
     for engine in (ExactRows, TableRows):
         rows = engine.of(*problem).with_penalty(loss, 0.1)
         solution = solve(rows, loss, tol=1e-6)
-        found.append((solution.objective, decisions(rows, solution)))
+        found.append((solution.objective, solution.function.value + solution.bias))
     assert_allclose(found[0][0], found[1][0], rtol=1e-6)
     assert_allclose(found[0][1], found[1][1], atol=2e-2 * np.ptp(found[0][1]))
 
 
-@pytest.mark.parametrize("n_parts", [2, 5])
-def test_parts_add_up_to_the_whole(problem, n_parts):
-    sizes = (1500, 1500 // n_parts)
-    whole, parts = (solve(TableRows.of(*problem, n).with_penalty(HINGE, 0.1), tol=1e-6) for n in sizes)
-    assert_allclose(parts.objective, whole.objective, rtol=1e-6)
-    assert_allclose(parts.function.g, whole.function.g, atol=1e-2 * np.ptp(whole.function.g))
-    assert [len(coef) for coef in parts.coefs] == [1500 // n_parts] * n_parts
+def test_values_are_those_of_the_table(problem):
+    """Steps add them up; were it not for rounding, they would be looked up."""
+    columns, *_ = problem
+    solution = solve(TableRows.of(*problem).with_penalty(HINGE, 0.1), tol=1e-6)
+    looked_up = np.take_along_axis(solution.function.coef, columns.code.astype(int), axis=1).sum(axis=0)
+    assert_allclose(solution.function.value, looked_up, atol=1e-11)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-3, 1.0])
+def test_a_look_adds_what_changes_since_the_last_one(problem, rng, share):
+    rows, term = TableRows.of(*problem).with_penalty(HINGE, 0.1), Rounding(3.0, 0.3, 5.0)
+    point, step = (rows.at(g, 0.1) for g in rng.normal(scale=0.1, size=(2, *rows.value.shape)))
+    moved = point.moved(step, share)
+    expected = rows.look(moved, HINGE, term, 1)
+    found = rows.look(moved, HINGE, term, 1, rows.look(point, HINGE, term, 1))
+    assert_allclose(found.away.coef, expected.away.coef, atol=1e-11)
+    assert_allclose(found.coef, expected.coef)
+    np.testing.assert_array_equal(found.near, expected.near)
 
 
 def test_a_sample_of_the_curved_rows_leads_to_the_same_minimum(problem, monkeypatch):

@@ -41,9 +41,11 @@ def test_the_minimum_is_that_of_numpy(device, loss, coarse, monkeypatch):
     expected = solve(TableRows.of(columns, y, np.ones(1200)).with_penalty(loss, 0.02), loss, tol=1e-5)
     found = solve(rows.with_penalty(loss, 0.02), loss, tol=1e-5)
     assert_allclose(found.objective, expected.objective, rtol=1e-5)
-    assert isinstance(found.function.g, torch.Tensor)
-    assert found.function.g.device.type == device
-    assert_allclose(found.function.g.cpu(), expected.function.g, atol=1e-2 * np.ptp(expected.function.g))
+    assert isinstance(found.function.coef, torch.Tensor)
+    assert found.function.coef.device.type == device
+    assert_allclose(
+        found.function.coef.cpu(), expected.function.coef, atol=1e-2 * np.ptp(expected.function.coef)
+    )
 
 
 @pytest.mark.parametrize("coarse", [1, 16, 8192])

@@ -1,14 +1,14 @@
 """Machines of the stump kernel for any convex loss, without a Gram matrix [LL05]: what other rooms call."""
 
-from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns, select_rows
+from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
 from mercer.solvers.stump_svm.feature_rows import FeatureMatrix, FeatureRows
 from mercer.solvers.stump_svm.gram_rows import GramMatrix, GramRows, solve_on_gram
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
 from mercer.solvers.stump_svm.newton import add_up_by_code
-from mercer.solvers.stump_svm.products import CodedColumns, sort_by_counting
+from mercer.solvers.stump_svm.products import CodedColumns, integrate, sort_by_counting
 from mercer.solvers.stump_svm.rows import ExactRows, Point, RowFunction, measure_violation
-from mercer.solvers.stump_svm.tables import TableRows, integrate
+from mercer.solvers.stump_svm.tables import TableRows
 
 __all__ = [
     "HINGE",
@@ -32,7 +32,6 @@ __all__ = [
     "code_columns",
     "integrate",
     "measure_violation",
-    "select_rows",
     "solve",
     "solve_on_gram",
     "solve_path",

@@ -4,7 +4,6 @@ The penalty is ½‖w‖². A Newton step solves a system in the features, O(n p
 be those of landmarks (Nyström's approximation).
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.linalg import solve
 
 from mercer._typing import Array
 from mercer.solvers.stump_svm.losses import Rounding
-from mercer.solvers.stump_svm.rows import ExactRows, Look, Point, RowFunction
+from mercer.solvers.stump_svm.rows import Look, Point, RowFunction, Rows
 
 
 class FeatureMatrix(NamedTuple):
@@ -21,20 +20,18 @@ class FeatureMatrix(NamedTuple):
     F: Array  # (n, p)
 
 
-class FeatureRows(ExactRows):
+class FeatureRows(Rows):
     """Rows in memory, with their features. The coefficients of a function are w."""
-
-    is_exact = False
 
     @classmethod
     def of(cls, columns: Any, y: Array, weight: Array) -> Self:
         """Prepare the rows of a `FeatureMatrix`."""
-        return cls(columns, y, weight, float(columns.F.var(axis=0).sum()), coarsening=cast(Any, None))
+        return cls(columns, y, weight, float(columns.F.var(axis=0).sum()))
 
     @property
     def features(self) -> Array:
         """Return Φ."""
-        return cast(Array, cast(Any, self.columns).F)
+        return cast(Array, self.columns.F)
 
     def zero(self) -> RowFunction:
         """Return the function that is zero."""
@@ -44,7 +41,7 @@ class FeatureRows(ExactRows):
         """Return the inner product of two functions."""
         return float(a.coef @ b.coef)
 
-    def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
+    def look(self, point: Point, loss: Any, term: Rounding, every: int, last: Look | None = None) -> Look:
         """Return the sums at a point."""
         r = self.respond(point, loss, term)
         J, away = np.flatnonzero(r.curvature), self.features.T @ r.coef - point.function.coef
@@ -60,7 +57,3 @@ class FeatureRows(ExactRows):
         H.flat[: -1 : len(H) + 1] += 1.0  # the intercept has no penalty
         step = solve(H, np.append(seen.away.coef, seen.mass), assume_a="pos", overwrite_a=True)
         return Point(RowFunction(step[:-1], self.features @ step[:-1]), float(step[-1]))
-
-    def recenter(self, point: Point, loss: Any, term: Rounding) -> Self:
-        """Return the rows with their centres at their coefficients."""
-        return replace(self, center=self.coefs(point, loss, term)[0])

@@ -6,7 +6,7 @@ sum zero alone, as minus a distance is: it is centred, K_ij − m_i − m_j, whi
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -30,7 +30,7 @@ class GramMatrix(NamedTuple):
     @classmethod
     def of_stumps(cls, columns: CodedColumns) -> "GramMatrix":
         """Return the stump kernel as other engines have it, 2 Σ_d min(x_id, x_jd) with the least x zero."""
-        X = np.take_along_axis(columns.value, columns.code.astype(np.intp), axis=1).T - columns.value[:, 0]
+        X = columns.samples() - columns.value[:, 0]
         total, K = X.sum(axis=1), cdist(X, X, "cityblock")
         return cls(np.subtract(total[:, None] + total, K, out=K))
 
@@ -51,13 +51,13 @@ class GramRows(ExactRows):
     def of(cls, columns: Any, y: Array, weight: Array) -> Self:
         """Prepare the rows of a `GramMatrix`."""
         diagonal = max(float(np.trace(columns.K) / len(y) - columns.K.mean()), 0.0)
-        return cls(columns, y, weight, diagonal, coarsening=cast(Any, None))
+        return cls(columns, y, weight, diagonal)
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays."""
         J, step, bias = seen.near, seen.away.coef.copy(), 0.0
         if len(J) > 0:
-            K: Array = cast(Any, self.columns).K
+            K: Array = self.columns.K
             A = K.copy() if len(J) == len(K) else K[np.ix_(J, J)]
             A.flat[:: len(J) + 1] += 1.0 / seen.curvature + ROUNDING * self.diagonal
             right = np.column_stack([seen.away.value[J], np.ones(len(J))])
@@ -80,5 +80,4 @@ def solve_on_gram(
     centred = K - means[:, None]
     centred -= means[None, :]
     for solution in solve_path(GramRows.of(GramMatrix(centred), y, weight), Cs, loss, **options):
-        coef = solution.function.coef
-        yield solution._replace(bias=solution.bias - float(means @ coef), coefs=[coef])
+        yield solution._replace(bias=solution.bias - float(means @ solution.function.coef))

@@ -21,6 +21,7 @@ from mercer._typing import Array, Index
 from mercer.compiled import njit
 
 CACHED = 16_384  # values of a feature up to which the tables of four features fit into the cache
+BLOCK = 2**15  # rows, of which one number each fits there too
 
 
 class CodedColumns(NamedTuple):
@@ -28,6 +29,10 @@ class CodedColumns(NamedTuple):
 
     code: NDArray[Any]  # (D, n), of one byte if 256 values are enough
     value: Array  # (D, most values of a feature), the last one repeated
+
+    def samples(self) -> Array:
+        """Return the values (n, D) of the rows."""
+        return np.take_along_axis(self.value, self.code.astype(np.intp), axis=1).T
 
     def product(self, v: Array) -> Array:
         """Return K v."""
@@ -76,6 +81,14 @@ def make_operator(code: NDArray[Any], value: Array) -> CodedColumns | SortedColu
     return SortedColumns(order, gap)
 
 
+def integrate(value: Any, histogram: Any) -> Any:
+    """Return the table of the function whose slope at t is 2 Σ of the coefficients at values above t."""
+    above = histogram[:1].sum() - histogram[:, :-1].cumsum(1)
+    table = 0.0 * value
+    table[:, 1:] = (2.0 * above * (value[:, 1:] - value[:, :-1])).cumsum(1)
+    return table
+
+
 @njit(cache=True, nogil=True, fastmath=True)
 def sum_by_code(code: NDArray[Any], v: Array, tables: Array) -> None:
     """Add Σ v_i over the rows of each code to each feature's table.
@@ -84,19 +97,21 @@ def sum_by_code(code: NDArray[Any], v: Array, tables: Array) -> None:
     """
     D, n = code.shape
     last = D - D % 4
-    for first in range(0, last, 4):
-        a, b, c, d = code[first], code[first + 1], code[first + 2], code[first + 3]
-        to_a, to_b, to_c, to_d = tables[first], tables[first + 1], tables[first + 2], tables[first + 3]
-        for i in range(n):
-            x = v[i]
-            to_a[a[i]] += x
-            to_b[b[i]] += x
-            to_c[c[i]] += x
-            to_d[d[i]] += x
-    for k in range(last, D):
-        a, to_a = code[k], tables[k]
-        for i in range(n):
-            to_a[a[i]] += v[i]
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for k in range(0, last, 4):
+            a, b, c, d = code[k], code[k + 1], code[k + 2], code[k + 3]
+            to_a, to_b, to_c, to_d = tables[k], tables[k + 1], tables[k + 2], tables[k + 3]
+            for i in range(start, stop):
+                x = v[i]
+                to_a[a[i]] += x
+                to_b[b[i]] += x
+                to_c[c[i]] += x
+                to_d[d[i]] += x
+        for k in range(last, D):
+            a, to_a = code[k], tables[k]
+            for i in range(start, stop):
+                to_a[a[i]] += v[i]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -104,15 +119,17 @@ def look_up(code: NDArray[Any], tables: Array, out: Array) -> None:
     """Add to each row what its codes have in the tables, for four features at once."""
     D, n = code.shape
     last = D - D % 4
-    for first in range(0, last, 4):
-        a, b, c, d = code[first], code[first + 1], code[first + 2], code[first + 3]
-        of_a, of_b, of_c, of_d = tables[first], tables[first + 1], tables[first + 2], tables[first + 3]
-        for i in range(n):
-            out[i] += (of_a[a[i]] + of_b[b[i]]) + (of_c[c[i]] + of_d[d[i]])
-    for k in range(last, D):
-        a, of_a = code[k], tables[k]
-        for i in range(n):
-            out[i] += of_a[a[i]]
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for k in range(0, last, 4):
+            a, b, c, d = code[k], code[k + 1], code[k + 2], code[k + 3]
+            of_a, of_b, of_c, of_d = tables[k], tables[k + 1], tables[k + 2], tables[k + 3]
+            for i in range(start, stop):
+                out[i] += (of_a[a[i]] + of_b[b[i]]) + (of_c[c[i]] + of_d[d[i]])
+        for k in range(last, D):
+            a, of_a = code[k], tables[k]
+            for i in range(start, stop):
+                out[i] += of_a[a[i]]
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -1,12 +1,12 @@
 r"""What the solver asks of the rows: how they respond to a function, and what these responses add up to.
 
 An *engine* holds the rows of a problem. It knows how to represent a function in the span of the stump kernel,
-and how to pass over the rows; the solver knows neither. Here is the engine of an exact problem in memory,
-where a function is f = K a with one coefficient for each row; `stump_svm.tables` has the other kind.
+and how to pass over the rows; the solver knows neither. `Rows` is what engines have in common. Next comes that
+of an exact problem, where a function is f = K a with one coefficient for each row; `stump_svm.tables` has the
+other kind.
 """
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +20,7 @@ from mercer.solvers.stump_svm.newton import solve_system
 from mercer.solvers.stump_svm.preconditioner import Coarsening
 from mercer.solvers.stump_svm.products import CodedColumns
 
-GOLDEN = 0.6180339887498949
+GOLDEN = 2654435769  # the golden ratio of 2³²: its multiples, modulo that, are as good as random here
 TINY = 1e-300
 HUGE = 1e300  # stands for infinity in loops that the compiler may reorder
 SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
@@ -29,23 +29,28 @@ SUM_TOL = 1e-12  # Σc is zero if it is at most this share of Σ|c|
 
 
 def thin(rows: Any, every: int) -> Any:
-    """Return about one in `every` of some row numbers, of NumPy or torch, whatever order the rows are in.
+    """Return about one in `every` of some row numbers, whatever order the rows are in; always the same."""
+    return rows if every == 1 else rows[rows * GOLDEN % 2**32 < 2**32 // every]
 
-    The multiples of the golden ratio are as good as random here, and always the same.
-    """
-    return rows if every == 1 else rows[rows * GOLDEN % 1.0 < 1.0 / every]
+
+class RowFunction(NamedTuple):
+    """A function in the span of the kernel: what represents it, and its value at each row, add up alike."""
+
+    coef: Any  # a of f = K a, or the table g, or the weights of features
+    value: Any
 
 
 class Point(NamedTuple):
-    """A function, as the engine represents it, and the intercept b."""
+    """A function and the intercept b."""
 
-    function: Any  # a named tuple of arrays, which add up as functions do
+    function: RowFunction
     bias: float
 
     def moved(self, step: "Point", share: float = 1.0) -> "Point":
         """Return the point after a share of a step."""
-        parts = (a + share * b for a, b in zip(self.function, step.function, strict=True))
-        return Point(type(self.function)(*parts), self.bias + share * step.bias)
+        (coef, value), (to_coef, to_value) = self.function, step.function
+        function = RowFunction(coef + share * to_coef, value + share * to_value)
+        return Point(function, self.bias + share * step.bias)
 
 
 class Look(NamedTuple):
@@ -59,55 +64,25 @@ class Look(NamedTuple):
     n_curved: int  # rows of positive curvature
     near: Any  # these rows, or a sample of them, as the engine needs them for a Newton step
     curvature: Any
-
-
-class RowFunction(NamedTuple):
-    """f = K a."""
-
-    coef: Array
-    value: Array
+    coef: Any = None  # c, and …
+    sums: Any = None  # … its sums at each value: the next look at a table adds what changes
 
 
 @dataclass(frozen=True)
-class ExactRows:
-    """Rows in memory, with all their values."""
+class Rows:
+    """Rows in memory, with penalties and centres: what does not depend on how functions are represented."""
 
-    columns: CodedColumns
-    y: Array
-    weight: Array
-    diagonal: float
-    coarsening: Coarsening
+    columns: Any
+    y: Any
+    weight: Any
+    diagonal: float = 0.0  # the mean of that of the centred kernel
+    coarsening: Any = None
     target: Any = None  # with the penalties
-    center: Array | None = None
-    is_exact = True
+    center: Any = None  # of the proximal term of each row, or none, which is zero
+    xp = np
+    is_exact = False
     keeps_centers = True
     most_curved = sys.maxsize  # rows that a Newton step uses
-
-    @classmethod
-    def of(cls, columns: CodedColumns, y: Array, weight: Array) -> Self:
-        """Prepare the rows: the mean diagonal of the centred K is E vᵀKv / n for random signs v."""
-        v = np.full(len(y), -1.0)
-        v[thin(np.arange(len(y)), 2)] = 1.0
-        v -= v.mean()
-        diagonal, n_values = max(float(v @ columns.product(v)) / len(v), 0.0), columns.value.shape[1]
-        coarsening = Coarsening(columns.value, lambda d: np.bincount(columns.code[d], minlength=n_values))
-        return cls(columns, y, weight, diagonal, coarsening)
-
-    def with_penalty(self, loss: Any, C: float, centers: Sequence[Array] | None = None) -> Self:
-        """Return the rows with penalties C × weight."""
-        target = loss.target(np, self.y, C * self.weight)
-        return replace(self, target=target, center=None if centers is None else centers[0])
-
-    def sample(self, every: int) -> Self:
-        """Return one row in `every`, each of as many times its weight."""
-        rows = thin(np.arange(self.n_rows), every)
-        return type(self).of(select_rows(self.columns, rows), self.y[rows], every * self.weight[rows])
-
-    def extend(self, solution: Any, every: int) -> Point:
-        """Return at all rows what such a sample has found."""
-        coef = np.zeros(self.n_rows)
-        coef[thin(np.arange(self.n_rows), every)] = solution.function.coef
-        return Point(RowFunction(coef, self.columns.product(coef)), solution.bias)
 
     @property
     def n_rows(self) -> int:
@@ -119,19 +94,33 @@ class ExactRows:
         """Return whether the rows have centres."""
         return self.center is not None
 
+    def with_penalty(self, loss: Any, C: float, center: Any = None) -> Self:
+        """Return the rows with penalties C × weight."""
+        return replace(self, target=loss.target(self.xp, self.y, C * self.weight), center=center)
+
     def zero(self) -> RowFunction:
         """Return the function that is zero."""
-        return RowFunction(np.zeros(self.n_rows), np.zeros(self.n_rows))
-
-    def inner(self, a: RowFunction, b: RowFunction) -> float:
-        """Return the inner product of two functions."""
-        return float(a.coef @ b.value)
+        return RowFunction(0.0 * self.y, 0.0 * self.y)
 
     def respond(self, point: Point, loss: Any, term: Rounding) -> Response:
         """Return how the rows respond to their decision values."""
         f = point.function.value + point.bias
-        response: Response = loss.respond(np, f, self.target, self.center, term)
+        response: Response = loss.respond(self.xp, f, self.target, self.center, term)
         return response
+
+    def slopes(self, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
+        """Return Σ_i c_i Δf_i at some shares of a step."""
+        f, df = point.function.value + point.bias, step.function.value + step.bias
+        slopes: Array = loss.slopes(self.xp, f, df, self.target, self.center, term, shares)
+        return slopes
+
+    def coef(self, point: Point, loss: Any, term: Rounding) -> Any:
+        """Return the coefficients of the rows."""
+        return self.respond(point, loss, term).coef
+
+    def recenter(self, point: Point, loss: Any, term: Rounding) -> Self:
+        """Return the rows with their centres at their coefficients."""
+        return replace(self, center=self.coef(point, loss, term))
 
     def balance(self, point: Point, loss: Any, term: Rounding) -> Point:
         """Move the intercept to where the coefficients sum to zero, by Newton steps in an interval."""
@@ -152,7 +141,39 @@ class ExactRows:
             point, far = point._replace(bias=bias), 2.0 * far
         return point
 
-    def look(self, point: Point, loss: Any, term: Rounding, every: int) -> Look:
+
+@dataclass(frozen=True)
+class ExactRows(Rows):
+    """Rows with all their values."""
+
+    is_exact = True
+
+    @classmethod
+    def of(cls, columns: CodedColumns, y: Array, weight: Array) -> Self:
+        """Prepare the rows: the mean diagonal of the centred K is E vᵀKv / n for random signs v."""
+        v = np.full(len(y), -1.0)
+        v[thin(np.arange(len(y)), 2)] = 1.0
+        v -= v.mean()
+        diagonal, n_values = max(float(v @ columns.product(v)) / len(v), 0.0), columns.value.shape[1]
+        coarsening = Coarsening(columns.value, lambda d: np.bincount(columns.code[d], minlength=n_values))
+        return cls(columns, y, weight, diagonal, coarsening)
+
+    def sample(self, every: int) -> Self:
+        """Return one row in `every`, each of as many times its weight."""
+        rows = thin(np.arange(self.n_rows), every)
+        return type(self).of(select_rows(self.columns, rows), self.y[rows], every * self.weight[rows])
+
+    def extend(self, solution: Any, every: int) -> Point:
+        """Return at all rows what such a sample has found."""
+        coef = np.zeros(self.n_rows)
+        coef[thin(np.arange(self.n_rows), every)] = solution.function.coef
+        return Point(RowFunction(coef, self.columns.product(coef)), solution.bias)
+
+    def inner(self, a: RowFunction, b: RowFunction) -> float:
+        """Return the inner product of two functions."""
+        return float(a.coef @ b.value)
+
+    def look(self, point: Point, loss: Any, term: Rounding, every: int, last: Look | None = None) -> Look:
         """Return the sums at a point. `away` has its value where its coefficients are, and at curved rows."""
         r = self.respond(point, loss, term)
         free = r.curvature > 0.0
@@ -161,12 +182,6 @@ class ExactRows:
         value = np.zeros(self.n_rows)
         value[free] = self.columns.product_at(step, np.flatnonzero(free))
         return Look(RowFunction(step, value), *r[2:], len(J), J, r.curvature[J])
-
-    def slopes(self, point: Point, step: Point, loss: Any, term: Rounding, shares: Array) -> Array:
-        """Return Σ_i c_i Δf_i at some shares of a step."""
-        f, df = point.function.value + point.bias, step.function.value + step.bias
-        slopes: Array = loss.slopes(np, f, df, self.target, self.center, term, shares)
-        return slopes
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
@@ -185,10 +200,6 @@ class ExactRows:
     def recenter(self, point: Point, loss: Any, term: Rounding) -> Self:
         """Return the rows with their centres at the coefficients of a point."""
         return replace(self, center=self._inside(point.function.coef))
-
-    def coefs(self, point: Point, loss: Any, term: Rounding) -> list[Array]:
-        """Return the coefficients of the rows."""
-        return [self.respond(point, loss, term).coef]
 
     def settle(self, point: Point, loss: Any, term: Rounding, tol: float) -> tuple[RowFunction, float, float]:
         """Return a function whose coefficients are in their bounds and of sum zero, its b, and the residual.
@@ -227,20 +238,22 @@ class ExactRows:
         return np.where(larger, coef * (1.0 - mass / coef[larger].sum()), coef)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True)
 def measure_violation(coef: Array, value: Array, y: Array, lower: Array, upper: Array) -> tuple[float, float]:
     """Return LIBSVM's residual, and the intercept: the mean of y − K c over free rows or the middle.
 
     The residual is the largest y_i − (K c)_i over rows that may rise, less the smallest over those that may
-    fall.
+    fall. It is infinite where one of these is no number.
     """
-    rise, fall = -HUGE, HUGE
+    rise, fall, finite = -HUGE, HUGE, True
     total, free = 0.0, 0
     for i in range(len(y)):
         g = y[i] - value[i]
+        finite &= np.isfinite(g)
         may_rise, may_fall = coef[i] < upper[i], coef[i] > lower[i]
         rise = max(rise, g if may_rise else -HUGE)
         fall = min(fall, g if may_fall else HUGE)
         total += g if may_rise & may_fall else 0.0
         free += 1 if may_rise & may_fall else 0
-    return rise - fall, total / free if free > 0 else 0.5 * (rise + fall)
+    residual = rise - fall if finite else np.inf
+    return residual, total / free if free > 0 else 0.5 * (rise + fall)

@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.externals.array_api_compat import torch as xp
 
-from mercer.solvers.stump_svm.rows import GOLDEN, Look, Point
-from mercer.solvers.stump_svm.tables import Table, TableRows
+from mercer.solvers.stump_svm.products import CodedColumns
+from mercer.solvers.stump_svm.rows import Look, Point
+from mercer.solvers.stump_svm.tables import TableRows
 
 MOST_CURVED = 2**17  # rows of a Newton step on a GPU
 COARSE = 320  # cells of values, of all features together; …
@@ -25,49 +27,27 @@ BLOCK = 1024  # rows of a program on a GPU
 COPIES = 64  # of the sums by value: additions to one place wait for each other
 
 
-class TorchPart(NamedTuple):
-    """Some rows on a device."""
-
-    code: Any  # (D, n)
-    y: Any
-    weight: Any
-    target: Any = None
-    center: Any = None
-    xp: Any = torch
-
-    def gather(self, table: Any) -> Any:
-        """Return Σ_d table_d at each row's codes."""
-        table = table.to(self.y.dtype)
-        out = torch.zeros_like(self.y)
-        if loops := _triton_loops(self.code):
-            loops.gather[_grid(out)](self.code, table.contiguous(), out, len(out), *table.shape, BLOCK)
-            return out
-        for code, g in zip(self.code, table, strict=True):
-            out += g[code.int()]
+def gather(code: Any, table: Any) -> Any:
+    """Return Σ_d table_d at each row's codes."""
+    out = table.new_zeros(code.shape[1])
+    if loops := _triton_loops(code):
+        loops.gather[_grid(out)](code, table.contiguous(), out, len(out), *table.shape, BLOCK)
         return out
+    for c, g in zip(code, table, strict=True):
+        out += g[c.int()]
+    return out
 
-    def scatter(self, v: Any, n_values: int) -> Any:
-        """Return Σv of the rows at each value of each feature."""
-        D = len(self.code)
-        if loops := _triton_loops(self.code):
-            sums = torch.zeros((COPIES, D, n_values), dtype=v.dtype, device=v.device)
-            loops.scatter[_grid(v)](self.code, v, sums, len(v), D, n_values, BLOCK, COPIES)
-            return sums.sum(0, dtype=torch.float64)
-        sums = torch.zeros((D, n_values), dtype=torch.float64, device=v.device)
-        for code, row in zip(self.code, sums, strict=True):
-            row.index_add_(0, code.int(), v.double())
-        return sums
 
-    def sample(self, every: int) -> "TorchPart":
-        """Return one row in `every`, each of as many times its weight."""
-        rows = _thin(torch.arange(len(self.y), device=self.y.device), every)
-        return TorchPart(self.code[:, rows].contiguous(), self.y[rows], every * self.weight[rows])
-
-    def take_curved(self, curvature: Any, every: int) -> tuple[int, Any, Any]:
-        """Return the number of rows of positive curvature, and codes and curvature of one in `every`."""
-        rows = curvature.nonzero()[:, 0]
-        taken = _thin(rows, every)
-        return len(rows), self.code[:, taken], every * curvature[taken].double()
+def scatter(code: Any, v: Any, n_values: int) -> Any:
+    """Return Σv of the rows at each value of each feature."""
+    D, loops = len(code), _triton_loops(code)
+    sums = v.new_zeros((COPIES if loops else 1, D, n_values))
+    if loops:
+        loops.scatter[_grid(v)](code, v, sums, len(v), D, n_values, BLOCK, COPIES)
+    else:
+        for c, row in zip(code, sums[0], strict=True):
+            row.index_add_(0, c.int(), v)
+    return sums.sum(0)
 
 
 def _triton_loops(code: Any) -> Any:
@@ -77,32 +57,37 @@ def _triton_loops(code: Any) -> Any:
     return import_module("mercer.solvers.stump_svm.triton_loops")
 
 
-def _thin(rows: Any, every: int) -> Any:
-    return rows if every == 1 else rows[rows.double() * GOLDEN % 1.0 < 1.0 / every]
-
-
 @dataclass(frozen=True)
 class TorchRows(TableRows):
-    """The rows of one problem, in one part."""
+    """Rows on a device."""
+
+    xp = xp
 
     @classmethod
-    def of(cls, columns: Any, y: Any, weight: Any) -> Self:  # type: ignore[override]
-        """Return the rows of tensors, in double precision: stiff rows have no digits to lose."""
-        part = TorchPart(columns.code, y.double(), weight.double())
-        return cls(columns.value.double(), [part], len(y)).measured()
+    def of(cls, columns: Any, y: Any, weight: Any) -> Self:
+        """Prepare the rows, in double precision: stiff rows have no digits to lose."""
+        return super().of(CodedColumns(columns.code, columns.value.double()), y.double(), weight.double())
 
     @property
-    def most_curved(self) -> int:
+    def most_curved(self) -> int:  # type: ignore[override]
         """Return about how many rows a Newton step uses: on a GPU more, as they cost little there."""
         return max(super().most_curved, MOST_CURVED if self.value.is_cuda else 0)
+
+    def gather(self, table: Any) -> Any:
+        """Return Σ_d table_d at each row's codes."""
+        return gather(self.columns.code, table)
+
+    def scatter(self, v: Any) -> Any:
+        """Return Σv of the rows at each value of each feature."""
+        return scatter(self.columns.code, v, self.value.shape[1])
 
     def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
         """Return about the step to the minimum if the curvature stays."""
         if len(seen.curvature) == 0:
-            return Point(seen.away, 0.0)
+            return self.at(seen.away.coef, 0.0)
         system = NewtonSystem(self.value, seen.near.contiguous(), seen.curvature)
-        step = system.solve(seen.away.g, seen.mass)
-        return Point(Table(system.table(step[:-1])), float(step[-1]))
+        step = system.solve(seen.away.coef, seen.mass)
+        return self.at(system.table(step[:-1]), float(step[-1]))
 
 
 class NewtonSystem:
@@ -113,7 +98,7 @@ class NewtonSystem:
     """
 
     def __init__(self, value: Any, near: Any, weight: Any) -> None:
-        self.rows, self.weight = TorchPart(near, weight, weight), weight
+        self.code, self.weight = near, weight
         self.root = torch.sqrt(2.0 * (value[:, 1:] - value[:, :-1]))
         D, n_gaps = self.root.shape
         n_cells = max(1, min((COARSE_ON_GPU if value.is_cuda else COARSE) // D, n_gaps))
@@ -125,7 +110,7 @@ class NewtonSystem:
     def _coarse_matrix(self, size: int) -> Any:
         """Return 1 + ZᵀRᵀWRZ, from some of the rows."""
         every = max(1, len(self.weight) // (ROWS_OF_A_CELL * size))
-        code, weight = self.rows.code[:, ::every].int(), every * self.weight[::every]
+        code, weight = self.code[:, ::every].int(), every * self.weight[::every]
         RZ = torch.nn.functional.pad((self.root[:, :, None] * self.Z).cumsum(1), (0, 0, 1, 0))
         H = torch.eye(size, dtype=weight.dtype, device=weight.device)
         H[-1, -1] = 0.0  # the intercept has no penalty
@@ -159,8 +144,8 @@ class NewtonSystem:
         return torch.nn.functional.pad((self.root * t.reshape(self.root.shape)).cumsum(1), (1, 0))
 
     def _product(self, v: Any) -> Any:
-        x = self.weight * (self.rows.gather(self.table(v[:-1])) + v[-1])
-        total, sums = x.sum(), self.rows.scatter(x, self.root.shape[1] + 1)
+        x = self.weight * (gather(self.code, self.table(v[:-1])) + v[-1])
+        total, sums = x.sum(), scatter(self.code, x, self.root.shape[1] + 1)
         above = self.root * (total - sums.cumsum(1)[:, :-1])
         return torch.cat([v[:-1] + above.flatten(), total[None]])
 
