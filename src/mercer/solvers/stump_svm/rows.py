@@ -1,8 +1,8 @@
 r"""What the solver asks of the rows: how they respond to a function, and what these responses add up to.
 
 An *engine* holds the rows of a problem. It knows how to represent a function in the span of the stump kernel,
-and how to pass over the rows; the solver knows neither. `Rows` is what engines have in common. Next comes that
-of an exact problem, where a function is f = K a with one coefficient for each row; `stump_svm.tables` has the
+and how to pass over the rows; the solver knows neither. `Rows` is what engines have in common. Next comes
+that of an exact problem, where f = K a with one coefficient for each row; `stump_svm.tables` has the
 other kind.
 """
 
