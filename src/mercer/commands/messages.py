@@ -79,7 +79,7 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     said += [describe_blend(result), expected_on_new_samples(result)]
     said += [compare_with_reference(result), *doubts(result)]
     if result.n_fitted < about["rows"]:
-        said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget allows for all.")
+        said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget may allow for more.")
     said.append(describe_end(result))
     if about.get("compiling", 0.0) >= WORTH_SAYING:
         said.append(

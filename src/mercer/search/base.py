@@ -287,10 +287,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
         times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
         looked_at = race.n_rows / task.n_rows  # so many cost little more than a fold did
-        used, fewer = (
-            task.part(max(looked_at, n_trained * times / task.n_rows), seed),
-            task.part(looked_at, seed),
-        )
+        most = max(looked_at, min(n_trained * times, candidate.most_rows) / task.n_rows)
+        used, fewer = task.part(most, seed), task.part(looked_at, seed)
         try:
             return used.fit(candidate, entry.setting), len(used.X), False
         except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison

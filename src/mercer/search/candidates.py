@@ -59,6 +59,7 @@ class Candidate(NamedTuple):
     grid: Mapping[str, Any]
     growth: float = 2.0  # the power of the number of rows with which its time rises
     on_request: bool = False  # whether it takes part only where it is named
+    most_rows: float = float("inf")  # of more, so many are drawn for the last fit: time grows with n³
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""

@@ -29,6 +29,7 @@ from mercer.search.sample_task import SampleTask, can_predict
 from mercer.search.task import Folds
 
 REFERENCE = "RBF-ridge"  # what the others are compared with
+RIDGE_ROWS = 5000  # that an eigendecomposition takes a minute for
 ONE_VALUE = "of one target"  # what is said of samples too few to be split
 
 
@@ -209,10 +210,11 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             KernelRegressor(RBF(1.0, "fixed")),
             {"learner__length_scale": widths},
             growth=2.5,
+            most_rows=RIDGE_ROWS,
         ),
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
         ),
-        Candidate("relevance", KernelRegressor(relevance), {}, growth=2.5),
+        Candidate("relevance", KernelRegressor(relevance), {}, growth=2.5, most_rows=RIDGE_ROWS),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]
