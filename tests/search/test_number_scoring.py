@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import get_scorer, make_scorer, median_absolute_error
+from sklearn.metrics import get_scorer, make_scorer, median_absolute_error, r2_score
 
 from mercer.search.number_scoring import NUMBER_SCORES, JudgedNumbers, find_number_scoring
 
@@ -74,10 +74,15 @@ def test_exact_predictions_lose_nothing(judged):
         assert_allclose(losses, -1.0 if name == "r2" else 0.0, atol=1e-12)
 
 
-def test_r2_of_one_target_is_refused():
-    same = JudgedNumbers(np.ones(3), np.arange(3.0), np.ones(3))
+def test_r2_of_equal_targets_is_scikit_learns_and_of_a_single_sample_refused():
+    scoring = find_number_scoring(None, np.arange(9.0))
+    for predicted in (np.ones(3), np.arange(3.0)):
+        same = JudgedNumbers(np.ones(3), predicted, np.ones(3))
+        losses = scoring.losses(same, None, same.truth, same.truth)
+        assert_allclose(-losses, r2_score(same.truth, predicted))
+    one = JudgedNumbers(*(np.ones(1) for _ in range(3)))
     with pytest.raises(ValueError, match="use fewer folds"):
-        find_number_scoring(None, np.arange(9.0)).losses(same, None, same.truth, same.truth)
+        scoring.losses(one, None, one.truth, one.truth)
 
 
 @pytest.mark.parametrize("given", ["neg_median_absolute_error", make_scorer(median_absolute_error)])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import LeaveOneOut, TimeSeriesSplit
+from sklearn.model_selection import KFold, LeaveOneOut, TimeSeriesSplit
 
 from mercer.search import Candidate
 from mercer.search.blend import N_STEPS, held_out_values, hold_ballot, measure_blend
@@ -60,6 +60,10 @@ def test_folds_are_those_of_the_splitter_or_in_random_order(cv):
         assert any(np.any(np.diff(test) > 1) for _, test in folds)
 
 
+def test_there_are_two_samples_to_test_in_each_fold():
+    assert [len(test) for _, test in task_of(7).split(5, seed=0)] == [3, 2, 2]
+
+
 def test_no_fold_tears_a_group_apart():
     groups = np.repeat(np.arange(10), 4)
     for train, test in task_of(groups=groups).split(5, seed=0):
@@ -68,7 +72,7 @@ def test_no_fold_tears_a_group_apart():
 
 def test_samples_that_leave_one_target_are_too_few():
     task = NumberTask(np.arange(3.0)[:, None], np.array([1.0, 1.0, 5.0]))
-    assert len(task.split(3, seed=0)) == 2  # without the fold that learns from 1 and 1
+    assert len(task.split(KFold(3), seed=0)) == 2  # without the fold that learns from 1 and 1
     with pytest.raises(ValueError, match="too few to hold some out: those left are of one target"):
         NumberTask(np.arange(2.0)[:, None], np.array([1.0, 2.0])).split(2, seed=0)
 

@@ -57,11 +57,12 @@ def r2(judged: JudgedNumbers) -> Slope:
     y, w = judged.truth, judged.weight
     off, away = (y - judged.predicted) ** 2, (y - np.average(y, weights=w)) ** 2
     A, B = float(w @ off), float(w @ away)
-    if B == 0.0:
+    if len(y) < 2:
         raise ValueError(
-            "the test samples of a fold have one target, and R² needs several: use fewer folds or another "
-            "scoring"
+            "a fold tests a single sample, and R² needs several: use fewer folds or another scoring"
         )
+    if B == 0.0:  # then scikit-learn says this
+        return float(A == 0.0), np.zeros(len(y))
     return 1.0 - A / B, (A * away / B - off) / B
 
 

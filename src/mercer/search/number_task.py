@@ -73,12 +73,15 @@ class NumberTask(SampleTask):
         return as_candidates(given, "a regressor, or (regressor, grid)", can_predict)
 
     def split(self, cv: Any, seed: int) -> Folds:
-        """Return training and test samples: as a splitter says, or so many folds in random order."""
+        """Return training and test samples: as a splitter says, or so many folds in random order.
+
+        They are fewer if there are not two samples to test in each.
+        """
         rows = np.arange(len(self.y))
         if isinstance(cv, int) and self.groups is not None:
             cv = GroupKFold(min(cv, max(2, len(np.unique(self.groups)))), shuffle=True, random_state=seed)
         elif isinstance(cv, int):
-            cv = KFold(min(cv, len(rows)), shuffle=True, random_state=seed)
+            cv = KFold(min(cv, max(2, len(rows) // 2)), shuffle=True, random_state=seed)
         splits = check_cv(cv).split(self.X, self.y, self.groups)
         return self.usable([(rows[train], rows[test]) for train, test in splits], ONE_VALUE)
 
