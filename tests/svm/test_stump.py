@@ -310,7 +310,7 @@ def test_it_learns_what_is_additive():
 def test_a_start_from_a_sample_ends_at_the_same_minimum(monkeypatch):
     X, y = threenorm(1000, random_state=0)
     usual = [StumpSVC(C=0.05, max_bins=bins, tol=1e-5).fit(X, y) for bins in (None, 8)]
-    monkeypatch.setattr("mercer.solvers.stump_svm.driver.SAMPLE_FROM", 100)  # from 100 rows, these from 10
+    monkeypatch.setattr("mercer.solvers.stump_svm.rows.Rows.sample_from", 100)  # those from fewer, and so on
     sampled = [StumpSVC(C=0.05, max_bins=bins, tol=1e-5).fit(X, y) for bins in (None, 8)]
     for one, other in zip(usual, sampled, strict=True):
         assert_allclose(other.objective_, one.objective_, rtol=1e-7)

@@ -62,8 +62,7 @@ class Settings(NamedTuple):
 
 SETTINGS = Settings()
 TINY, HUGE = 1e-300, 1e300
-SAMPLE_FROM = 20_000  # rows from which on a fit starts from that of a sample, of one row in …
-SAMPLE_OF = 4  # … these, solved to a gap of a tenth: what is left is less than what the other rows change
+SAMPLE_TOL = 1.0  # of a sample that gives the start: what is left is less than what the other rows change
 DIGITS = 1e-13  # what is left of an objective below this share is rounding errors
 MOST_TRIALS = 60  # of a line search
 FAR = 1e3  # the intercept moves at most so far at once
@@ -125,16 +124,17 @@ def solve_path(rows: Any, Cs: Sequence[float], loss: Any = HINGE, **options: Any
 
 
 def start_from_sample(rows: Any, loss: Any, C: float) -> Point | None:
-    """Solve roughly for one row in four, each counting for four, and that likewise.
+    """Solve roughly for one row in four, say, each counting for four, and that likewise.
 
     For many rows this is a better start than zero, at a quarter of the cost. It changes the way, not the
     minimum.
     """
-    if rows.n_rows < SAMPLE_FROM:
+    if rows.n_rows < rows.sample_from:
         return None
-    part = rows.sample(SAMPLE_OF)
+    part = rows.sample(rows.sample_of)
     start = start_from_sample(part, loss, C)
-    point: Point = rows.extend(solve(part.with_penalty(loss, C), loss, start=start, tol=1.0), SAMPLE_OF)
+    solution = solve(part.with_penalty(loss, C), loss, start=start, tol=SAMPLE_TOL)
+    point: Point = rows.extend(solution, rows.sample_of)
     return point
 
 

@@ -83,6 +83,8 @@ class Rows:
     is_exact = False
     keeps_centers = True
     most_curved = sys.maxsize  # rows that a Newton step uses
+    sample_from = 20_000  # rows from which on a fit starts from that of a sample, …
+    sample_of = 4  # … of one row in so many
 
     @property
     def n_rows(self) -> int:

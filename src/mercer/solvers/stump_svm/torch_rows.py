@@ -62,6 +62,7 @@ class TorchRows(TableRows):
     """Rows on a device."""
 
     xp = xp
+    sample_from, sample_of = 200_000, 10  # on a GPU, a Newton step for few rows takes as long as for many
 
     @classmethod
     def of(cls, columns: Any, y: Any, weight: Any) -> Self:
