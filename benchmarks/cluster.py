@@ -14,7 +14,7 @@ from typing import NamedTuple
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster, wait
+from distributed import Client, LocalCluster, get_client, wait
 
 from benchmarks.measure import peak_memory, report, wall_seconds
 from mercer import StumpSVC
@@ -96,16 +96,25 @@ class Fit(NamedTuple):
     seconds: float
     passes: list[Pass]
     model: StumpSVC
+    cpu: tuple[float, float]  # seconds of the process that called, with the scheduler, and of the workers
 
 
 def measure_fit(n: int, chunk: int) -> Fit:
     """Fit samples that the workers hold as numbers, and note each pass."""
     X, y = dask.persist(*draw(n, chunk))
     wait([X, y])
+    before = cpu_seconds()
     with noted_passes() as passes:
         begin = time.perf_counter()
         fitted = model().fit(X, y)
-        return Fit(time.perf_counter() - begin, passes, fitted)
+        seconds = time.perf_counter() - begin
+    here, there = np.subtract(cpu_seconds(), before)
+    return Fit(seconds, passes, fitted, (here, there))
+
+
+def cpu_seconds() -> tuple[float, float]:
+    """Return the CPU seconds of this process so far, and of all workers."""
+    return time.process_time(), sum(get_client().run(time.process_time).values())
 
 
 @contextmanager
@@ -213,13 +222,16 @@ def print_model(fits: dict[tuple[int, int], Fit], per_task: float) -> None:
     tasks = distributed.GROUPS  # for each worker of one thread
     ones = {n: mean_pass(fit) - per_task * tasks for (n, k), fit in fits.items() if k == 1}
     rate, latency = np.polyfit(list(ones), list(ones.values()), 1)
-    print("\n| rows | workers | passes | s a pass | by the model | s outside | kB to a worker | kB back |")
+    print("\n| rows | workers | passes | s a pass | by the model | s outside ", end="")
+    print("| CPU s here, there | kB sent, back |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for (n, k), fit in sorted(fits.items()):
         by_model = latency + rate * n / k + per_task * tasks * k
         sent, back = (np.mean([one[i] for one in fit.passes]) / 1e3 for i in (2, 3))
         cells = (f"{n:.0e}", k, len(fit.passes), f"{mean_pass(fit):.3f}", f"{by_model:.3f}")
-        print("|", " | ".join(map(str, cells)), f"| {outside(fit):.1f} | {sent:.0f} | {back:.0f} |")
+        here, there = fit.cpu
+        print("|", " | ".join(map(str, cells)), f"| {outside(fit):.1f} | {here:.1f}, {there:.1f}", end=" ")
+        print(f"| {sent:.0f}, {back:.0f} |")
     n_passes = np.mean([len(fit.passes) for fit in fits.values()])
     n_tasks = max(tasks * FAR_WORKERS, FAR_ROWS / distributed.GROUP_ROWS)
     one = latency + rate * FAR_ROWS / FAR_WORKERS + per_task * n_tasks
