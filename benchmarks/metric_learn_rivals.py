@@ -1,6 +1,6 @@
 """What metric-learn makes of pairs: run by an interpreter that has it, on the draws of `pairs_only`.
 
-It reads X, X_new and pairs from an npz file, and writes the rows that each of its methods has transformed. It
+It reads X, X_new and pairs from an npz file, and writes the rows that one of its methods has transformed. It
 imports nothing of mercer, whose scikit-learn is too new for metric-learn 0.7.
 """
 
@@ -27,23 +27,22 @@ def fit_all(X, similar, dissimilar):
     yield "RCA", lambda: RCA().fit(X, chunks)
 
 
-def main(source: str, target: str) -> None:
-    """Transform the rows of one file into another; a method that fails is left out."""
+def main(source: str, target: str, name: str) -> None:
+    """Transform the rows of one file into another by a method; one that fails writes nothing."""
     data = np.load(source)
     X, X_new = data["X"], data["X_new"]
     varies = X.std(axis=0) > 0
-    X, X_new, found = X[:, varies], X_new[:, varies], {}
-    for name, fit in fit_all(X, data["similar"], data["dissimilar"]):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                method = fit()
-            rows, new = method.transform(X), method.transform(X_new)
-        except (ValueError, np.linalg.LinAlgError, RuntimeError):
-            continue
-        if np.isfinite(rows).all() and np.isfinite(new).all():
-            found[f"{name}_X"], found[f"{name}_X_new"] = rows, new
-    np.savez(target, **found)
+    X, X_new = X[:, varies], X_new[:, varies]
+    fit = dict(fit_all(X, data["similar"], data["dissimilar"]))[name]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            method = fit()
+        rows, new = method.transform(X), method.transform(X_new)
+    except (ValueError, np.linalg.LinAlgError, RuntimeError):
+        return
+    if np.isfinite(rows).all() and np.isfinite(new).all():
+        np.savez(target, X=rows, X_new=new)
 
 
 if __name__ == "__main__":
