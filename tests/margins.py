@@ -25,7 +25,7 @@ from _pytest.assertion import rewrite
 WANTED = 3.0
 SMALL = re.compile(r"\d[eE]-\d|\b[a-z_]*tol\b|\bslack\b|0\.00")
 STOPPED_BY = re.compile(r"(gap_?|residual_?|gradient) <= [^<]*$")
-NEAR_ONE = re.compile(r"(>=?) (0\.99*)$")
+NEAR_ONE = re.compile(r"(>=?) (0\.9\d*)$")
 ASCENDING, DESCENDING = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
 found: dict[tuple[str, str], float] = {}
 
