@@ -79,7 +79,8 @@ def check_names(names: list[str], source: object) -> None:
 
 def _read_arrow(content: bytes, form: str, source: str) -> pd.DataFrame:
     if find_spec("pyarrow") is None:
-        raise TableError(f"To read {source}, a {form} file, install pyarrow: pip install 'mercer[parquet]'.")
+        file = f"{'an' if form == 'Arrow' else 'a'} {form} file"
+        raise TableError(f"To read {source}, {file}, install pyarrow: pip install 'mercer[parquet]'.")
     try:
         stored = _open_arrow(content, form)
         check_names(stored.schema.names, source)
