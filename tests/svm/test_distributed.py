@@ -19,7 +19,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows  # noqa: E402
-from mercer.svm.distributed import _group  # noqa: E402
+from mercer.svm.distributed import group_chunks  # noqa: E402
 
 N = 3000
 X, Y = twonorm(N, random_state=0)
@@ -320,9 +320,13 @@ def test_dask_is_imported_for_its_collections_alone():
 
 
 def test_chunks_go_together_with_their_neighbours_two_groups_a_thread():
-    assert [group.tolist() for group in _group(np.array([5, 0, 5, 5, 100, 0, 1]), 2)] == [[0, 2, 3], [4], [6]]
-    groups = _group(np.full(1000, 1000), 3)
+    assert [group.tolist() for group in group_chunks(np.array([5, 0, 5, 5, 100, 0, 1]), 2)] == [
+        [0, 2, 3],
+        [4],
+        [6],
+    ]
+    groups = group_chunks(np.full(1000, 1000), 3)
     assert len(groups) == 6
     assert np.array_equal(np.concatenate(groups), np.arange(1000))
     assert max(map(len, groups)) <= 168
-    assert len(_group(np.full(1000, 10**6), 3)) == -(-(10**9) // 2**22)  # no task is too long
+    assert len(group_chunks(np.full(1000, 10**6), 3)) == -(-(10**9) // 2**22)  # no task is too long

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mercer._typing import Array, Index
 from mercer.arrays import apply, is_of_torch, like, take, to_numpy
 from mercer.samples import check_rows
+from mercer.svm.chunks import is_lazy, map_rows
 from mercer.targets import check_target
 
 
@@ -51,22 +52,31 @@ class TargetScaling(NamedTuple):
     def of(cls, samples: Samples, is_log: bool) -> "TargetScaling":
         """Return the scaling of some samples: mean and standard deviation, or log-mean and one."""
         mean = np.average(samples.Y, axis=0, weights=samples.weight)
+        constant = np.ptp(samples.Y, axis=0) == 0.0  # exactly, where a mean has rounding errors
+        mean = np.where(constant, samples.Y[0], mean)
+        return cls.from_moments(mean, np.where(constant, 0.0, samples.spread()), is_log)
+
+    @classmethod
+    def from_moments(cls, mean: Array, spread: Array, is_log: bool) -> "TargetScaling":
+        """Return the scaling by mean and standard deviation, zero for constant targets; or by log-mean."""
         if is_log and not np.all(mean > 0):
             raise ValueError(
                 "loss='poisson' needs targets that are not all zero, in the training part of every fold too."
             )
         if is_log:
             return cls(np.log(mean), np.ones(len(mean)), is_log)
-        constant = np.ptp(samples.Y, axis=0) == 0.0  # exactly, where a mean has rounding errors
-        mean = np.where(constant, samples.Y[0], mean)
-        return cls(mean, np.where(constant, 1.0, samples.spread()), is_log)
+        return cls(mean, np.where(spread > 0.0, spread, 1.0), is_log)
 
     def convert(self, samples: Samples, k: int) -> tuple[Array, Array]:
         """Return the standardised values of target k, and what multiplies C for each sample."""
+        return self.convert_one(samples.Y[:, k], samples.weight, k)
+
+    def convert_one(self, y: Array, weight: Array, k: int = 0) -> tuple[Array, Array]:
+        """Return the same of some values of it and their weights."""
         if self.is_log:
             mean = float(np.exp(self.offset[k]))
-            return samples.Y[:, k] / mean, samples.weight * mean
-        return (samples.Y[:, k] - self.offset[k]) / self.scale[k], samples.weight
+            return y / mean, weight * mean
+        return (y - self.offset[k]) / self.scale[k], weight
 
     def predict(self, f: Array) -> Array:
         """Return the predictions of standardised values, one column per target."""
@@ -111,6 +121,10 @@ def find_support(coef: Array) -> Index:
     return support if len(support) else np.zeros(1, dtype=np.intp)
 
 
+def _shape_like(model: Any, columns: Array) -> Array:
+    return model._shape(columns)
+
+
 class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A regressor of one target or several. A subclass fits it, and says what its functions are."""
 
@@ -134,9 +148,11 @@ class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_targets)
-            The predicted targets.
+            The predicted targets; of a collection of Dask, not computed yet.
         """
         check_is_fitted(self)
+        if is_lazy(X):
+            return map_rows(self, X, _shape_like)
         self._check_place(X, "predict")
         return self._shape(self._predict_checked(check_rows(self, X, reset=False)))
 
@@ -145,6 +161,10 @@ class NumberRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _predict_checked(self, X: Array) -> Array:
         return self._scaling.predict(self._values(X))
+
+    def _decisions(self, X: Array) -> Array:
+        """Return what `map_rows` asks for: the predictions of a chunk."""
+        return self._predict_checked(X)
 
     def _shape(self, columns: Array) -> Array:
         return columns[:, 0] if self._one_target else columns

@@ -1,5 +1,6 @@
 """What regressors share whose targets are fitted one by one, for a given C or one that is chosen."""
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,8 @@ from mercer.parameters import check_count, check_positive
 from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
 from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
-from mercer.svm.dual import TwoClassSVM, run_in_threads
+from mercer.svm.chunks import is_lazy
+from mercer.svm.dual import TablePlan, TwoClassSVM, run_in_threads
 from mercer.svm.selection import make_grid
 from mercer.svm.tensors import check_few, check_place, follow
 
@@ -61,6 +63,12 @@ class PathRegressor(NumberRegressor):
     def _plan(self, n_rows: int) -> None:
         """Check the parameters, and decide what all targets and folds have in common."""
 
+    def _table(self, loss: NumberLoss, n_features: int) -> TablePlan:
+        """Return how samples in chunks become a table; raise if they do not."""
+        raise TypeError(
+            f"{type(self).__name__} takes no collections of Dask: StumpRegressor and PerceptronRegressor do."
+        )
+
     def _check_room(self, n_rows: int, n_folds: int) -> None:
         """Raise MemoryError if fits to so many rows in each fold, all at once, do not fit in here."""
 
@@ -75,16 +83,19 @@ class PathRegressor(NumberRegressor):
         """Fit one standardised target for each C, in ascending order."""
 
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Samples, NumberLoss]:
-        check_positive(self.tol, "tol")
-        if self.max_iter is not None:
-            check_count(self.max_iter, "max_iter")
-        options = (self.loss, self.quantile, self.epsilon)
-        samples = check_numbers(self, X, y, sample_weight, make_loss(*options).is_log)
+        loss = self._check_parameters()
+        samples = check_numbers(self, X, y, sample_weight, loss.is_log)
         self._plan(len(samples.X))
         if not is_of_numpy(samples.X) and not (is_of_torch(samples.X) and self._computes_on_device):
             check_few(samples.X)
             samples = samples._replace(X=to_numpy(samples.X))
-        return samples, make_loss(*options, samples.spread())
+        return samples, make_loss(self.loss, self.quantile, self.epsilon, samples.spread())
+
+    def _check_parameters(self) -> NumberLoss:
+        check_positive(self.tol, "tol")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+        return make_loss(self.loss, self.quantile, self.epsilon)
 
     def _draw_seed(self) -> None:
         """Draw one seed for all targets and folds: the same result on one thread and on two."""
@@ -101,6 +112,9 @@ class PathRegressor(NumberRegressor):
         ]
         fits = run_in_threads(self.n_jobs, work)
         self._warn_unless_converged(fits)
+        self._keep(fits)
+
+    def _keep(self, fits: Sequence[TwoClassSVM]) -> None:
         self._functions = [fit.function for fit in fits]
         self.intercept_ = self._shape_numbers(
             self._scaling.offset + self._scaling.scale * np.array([fit.intercept for fit in fits])
@@ -140,18 +154,34 @@ class FixedCRegressor(PathRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
+        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
+            The samples. Those of Dask stay where they are: in chunks of rows, put into bins (`StumpRegressor`
+            and slices of `PerceptronRegressor`).
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets: numbers, one of each sample or several.
-        sample_weight : array-like of shape (n_samples,), default=None
+            Their targets: numbers, one of each sample or several. With samples of Dask one alone, which may
+            be a collection of Dask.
+        sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
             What multiplies C for each sample. Samples of weight zero are left out.
         """
         check_positive(self.C, "C")
+        if is_lazy(X):
+            self._fit_chunks(X, y, sample_weight)
+            return self
         samples, loss = self._check_training(X, y, sample_weight)
         self._fit_all(samples, float(self.C), loss)
         follow(self, X)
         return self
+
+    def _fit_chunks(self, X: Any, y: Any, sample_weight: Any) -> None:
+        from mercer.regression.distributed import (
+            fit_chunks,  # and Dask, which is here if there is a collection of it
+        )
+
+        loss = self._check_parameters()
+        self._plan(sys.maxsize)  # whoever has chunks has many rows
+        fit = fit_chunks(self, X, y, sample_weight, self._table(loss, X.shape[1]), loss.is_log)
+        self._warn_unless_converged([fit])
+        self._keep([fit])
 
 
 class Trial(NamedTuple):

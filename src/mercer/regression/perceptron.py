@@ -1,6 +1,7 @@
 """Regression by all perceptrons: exact on the Gram matrix, or by slices where samples are many [LL05, V]."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCRegressor
 from mercer.solvers.stump_svm import solve_on_gram
 from mercer.svm.additive import MAX_STEPS, TrainingRows, fit_path
-from mercer.svm.dual import TwoClassSVM
+from mercer.svm.dual import TablePlan, TwoClassSVM
 from mercer.svm.perceptron import (
     EXACT_ROWS,
     DistanceFunction,
@@ -59,6 +60,19 @@ class PerceptronMachine(PathRegressor):
     def _computes_on_device(self) -> bool:
         return not self._exact and self.max_bins is not None
 
+    def _table(self, loss: NumberLoss, n_features: int) -> TablePlan:
+        if self._exact or self.max_bins is None:
+            raise ValueError(
+                "PerceptronRegressor needs slices and bins for Dask collections: set method='sliced', and "
+                "max_bins, such as to 64."
+            )
+        directions = self._directions(n_features)
+        return TablePlan(loss.solver, directions, partial(SlicedFunction, directions))
+
+    def _directions(self, n_features: int) -> Array:
+        n_directions = 16 * n_features if self.n_directions is None else self.n_directions
+        return draw_directions(n_features, n_directions, self._seed)
+
     def _check_room(self, n_rows: int, n_folds: int) -> None:
         if self._exact:
             check_gram_fits(n_rows, "Use method='sliced', or fewer rows.", n_folds)
@@ -66,8 +80,7 @@ class PerceptronMachine(PathRegressor):
     def _prepare(self, X: Array) -> ExactSamples | SlicedSamples:
         if self._exact:
             return ExactSamples(X, minus_distances(X))
-        n_directions = 16 * X.shape[1] if self.n_directions is None else self.n_directions
-        directions = like(X, draw_directions(X.shape[1], n_directions, self._seed))
+        directions = like(X, self._directions(X.shape[1]))
         return SlicedSamples(directions, TrainingRows.prepare(X, self.max_bins, self._seed, directions))
 
     def _path(

@@ -13,7 +13,7 @@ from mercer.arrays import like
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCRegressor
 from mercer.svm.additive import MAX_STEPS, ShapeFunction, TrainingRows, fit_path
-from mercer.svm.dual import TwoClassSVM
+from mercer.svm.dual import TablePlan, TwoClassSVM
 
 
 class StumpMachine(PathRegressor):
@@ -29,6 +29,11 @@ class StumpMachine(PathRegressor):
     @property
     def _computes_on_device(self) -> bool:
         return self.max_bins is not None
+
+    def _table(self, loss: NumberLoss, n_features: int) -> TablePlan:
+        if self.max_bins is None:
+            raise ValueError("StumpRegressor needs bins for Dask collections: set max_bins, such as to 256.")
+        return TablePlan(loss.solver)
 
     def _prepare(self, X: Array) -> TrainingRows:
         return TrainingRows.prepare(X, self.max_bins, self._seed)

@@ -102,7 +102,7 @@ def summarize(X: Any, y: Any, weight: Any, rows: Index) -> Summary:
     if not len(X) == len(y) == len(weight):
         counts = f"{len(X)}, {len(y)} and {len(weight)}"
         raise ValueError(f"A chunk has {counts} rows of X, y and sample_weight: split them alike.")
-    fault = find_fault(X) or _find_fault_beside(y, weight)
+    fault = find_fault(X) or find_fault_beside(y, weight)
     if fault is not None:
         y, weight, X, rows = y[:0], weight[:0], X[:0], rows[:0]
     used = weight > 0.0
@@ -134,7 +134,8 @@ def find_fault(X: Array) -> tuple[int, str] | None:
     return row, f"Input X contains {what} in row {{row}}, feature {feature}"
 
 
-def _find_fault_beside(y: NDArray[Any], weight: Array) -> tuple[int, str] | None:
+def find_fault_beside(y: NDArray[Any], weight: Array) -> tuple[int, str] | None:
+    """Return the first row whose y is NaN, or whose weight is none, and how."""
     missing = np.flatnonzero(y != y)
     if len(missing):
         return int(missing[0]), "Input y contains NaN in row {row}"

@@ -5,7 +5,7 @@ there; and some rows are taken, on which the bins are chosen. Then it is put int
 These stay on the workers for all passes of the solver (`stump_svm.dask_rows`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from importlib import import_module
 from itertools import chain, combinations
@@ -68,7 +68,7 @@ def fit_chunks(svm: Any, X: Any, y: Any, sample_weight: Any, context: CallbackCo
     X = check_features(svm, X, reset=True)
     plan: TablePlan = svm._table(svm.n_features_in_)
     chunks = split_rows(X, y, sample_weight)
-    summaries = _look_at_chunks(svm, chunks)
+    summaries = look_at_chunks(svm, chunks, summarize)
     classes, n_used, totals, class_weight = _count_classes(summaries, svm.class_weight)
     is_there = totals * class_weight > 0.0
     svm.classes_ = classes[is_there]
@@ -83,7 +83,7 @@ def fit_chunks(svm: Any, X: Any, y: Any, sample_weight: Any, context: CallbackCo
     return _fit_problems(svm, plan, coding, problems, coded, n_used[:, is_there], context)
 
 
-def _look_at_chunks(svm: Any, chunks: RowChunks) -> list[Summary]:
+def look_at_chunks(svm: Any, chunks: RowChunks, summarize: Callable[..., Any]) -> list[Any]:
     """Return what there is to know of each chunk; raise if anything is wrong."""
     starts = np.cumsum([0, *chunks.lengths])
     rows = choose_rows(int(starts[-1]), svm._seed)
@@ -124,12 +124,17 @@ def _choose_coding(svm: Any, summaries: Sequence[Summary], class_weight: Array, 
     some = [summary for summary in summaries if len(summary.y)]
     known = np.isin(np.concatenate([summary.y for summary in some]), svm.classes_)
     sample = np.concatenate([summary.X for summary in some])[known]
+    return Coding(svm.classes_, class_weight, *choose_bins(sample, plan, int(svm.max_bins)), plan.directions)
+
+
+def choose_bins(sample: Array, plan: TablePlan, max_bins: int) -> tuple[Units, list[Array]]:
+    """Choose units and bins on some rows."""
     units = Units.of(np.array([[column.min(), column.max()] for column in _columns(sample, plan)]).T)
     knots = [
-        choose_knots((column - offset) / units.scale, int(svm.max_bins))
+        choose_knots((column - offset) / units.scale, max_bins)
         for column, offset in zip(_columns(sample, plan), units.offset, strict=True)
     ]
-    return Coding(svm.classes_, class_weight, units, knots, plan.directions)
+    return units, knots
 
 
 def _columns(sample: Array, plan: TablePlan) -> Iterable[Array]:
@@ -153,13 +158,18 @@ def code_rows(X: Any, y: Any, weight: Any, coding: Coding) -> tuple[Part, ...]:
     bound = coding.units.scale * (weight * coding.class_weight[label])
     rows = np.flatnonzero((label >= 0) & (weight > 0.0))
     kind = np.min_scalar_type(len(coding.classes))
+    return put_into_bins(X, label.astype(kind), bound, rows, coding)
+
+
+def put_into_bins(X: Array, y: Array, bound: Array, rows: Index, coding: Any) -> tuple[Part, ...]:
+    """Put some rows into bins, part by part. The coding has `units`, `knots` and `directions`."""
     most = max(PART_ROWS, ROWS_OF_A_BIN * max(map(len, coding.knots)))
     parts = []
     for batch in gen_batches(len(rows), min(most, -(-BLOCK // len(coding.knots)))):
         some = rows[batch]
         Z = X[some] if coding.directions is None else X[some] @ coding.directions
         code = bin_columns(Z, coding.knots, coding.units.convert).code
-        parts.append(Part(code, label[some].astype(kind), bound[some]))
+        parts.append(Part(code, y[some], bound[some]))
     return tuple(parts)
 
 
@@ -195,7 +205,7 @@ def _fit_problems(
         count = n_used.sum(axis=1)
         if problem.negative is not None:
             count = n_used[:, problem.positive] + n_used[:, problem.negative]
-        groups = _group(count, _count_threads())
+        groups = group_chunks(count, count_threads())
         chunks = [
             dask.delayed(pose)([coded[i] for i in group], problem, plan.loss is HINGE) for group in groups
         ]
@@ -207,12 +217,12 @@ def _fit_problems(
         except ClusterError as error:
             error.model = _unfinished(svm, fits, error.point, plan, coding, value, len(problems))
             raise
-        fits.append(_describe(solution, plan, coding, value))
+        fits.append(describe(solution, plan, coding.units, value))
         task.call_on_fit_task_end(estimator=svm)
     return fits
 
 
-def _count_threads() -> int:
+def count_threads() -> int:
     """Return the threads of the current cluster, or of this machine."""
     try:
         return sum(import_module("distributed").get_client().nthreads().values())
@@ -220,7 +230,7 @@ def _count_threads() -> int:
         return effective_n_jobs(-1)
 
 
-def _group(n_rows: Index, n_threads: int) -> list[Index]:
+def group_chunks(n_rows: Index, n_threads: int) -> list[Index]:
     """Return which chunks, of those that have rows, go together: neighbours, of about equal sums."""
     end = np.cumsum(n_rows)
     n_groups = max(GROUPS * n_threads, -(-int(end[-1]) // GROUP_ROWS))
@@ -228,8 +238,9 @@ def _group(n_rows: Index, n_threads: int) -> list[Index]:
     return [rows for k in np.unique(number) if len(rows := np.flatnonzero((number == k) & (n_rows > 0)))]
 
 
-def _describe(solution: Solution, plan: TablePlan, coding: Coding, value: Array) -> TwoClassSVM:
-    fit = finish(value, solution.function.coef, coding.units, solution)
+def describe(solution: Solution, plan: TablePlan, units: Units, value: Array) -> TwoClassSVM:
+    """Return a machine of samples, from its table."""
+    fit = finish(value, solution.function.coef, units, solution)
     return fit if plan.wrap is None else fit._replace(function=plan.wrap(fit.function))
 
 
@@ -245,7 +256,8 @@ def _unfinished(
     """Return the SVM as far as it is fitted: problems whose turn did not come are undecided."""
     zero = Point(RowFunction(np.zeros_like(value), 0.0), 0.0)
     points = [zero if point is None else point] + [zero] * (n_problems - len(fits) - 1)
-    rest = [_describe(Solution(*p, np.empty(0), np.nan, np.inf, 0), plan, coding, value) for p in points]
+    empty = np.empty(0)
+    rest = [describe(Solution(*p, empty, np.nan, np.inf, 0), plan, coding.units, value) for p in points]
     model = copy(svm)
     model._keep_functions([*fits, *rest])
     return model
