@@ -84,7 +84,7 @@ def test_a_constant_target_is_predicted_as_it_is():
         (np.where(np.arange(N) == 1700, np.inf, Y), None, "Input y contains infinity"),
         (Y, np.where(np.arange(N) == 1500, -1.0, 1.0), "sample_weight is -1 in row 1500"),
         (Y, np.zeros(N), "no sample of positive weight"),
-        (np.array(["a", "b"])[np.arange(N) % 2], None, "The target holds 'a'"),
+        (np.array(["a", "b"])[np.arange(N) % 2], None, "The target holds '[ab]'"),
         (np.column_stack([Y, Y]), None, "y must have one dimension"),
     ],
 )
