@@ -181,13 +181,15 @@ def test_a_path_ends_after_the_best_c_and_a_search_over_all_finds_no_other(rng):
     ("scores", "past"),
     [
         ([[1, 3, 2, 1], [1, 3, 2, 1]], True),
-        ([[1, 3, 2], [1, 3, 2]], False),  # worse once
+        ([[1, 3, 2], [1, 3, 1]], False),  # worse once, by three standard errors
+        ([[1, 3, 2], [1, 3, 1.4]], False),  # by four
+        ([[1, 3, 2], [1, 3, 1.6]], True),  # by six
         ([[1, 3, 2, 3.5], [1, 3, 2, 2]], False),  # worse, but by less than a standard error
         ([[1, 3, 2, 1]], False),  # one fold knows no standard error
         ([[1, 2, 3], [1, 2, 3]], False),
     ],
 )
-def test_worse_is_twice_in_a_row_by_more_than_a_standard_error(scores, past):
+def test_worse_is_twice_in_a_row_by_a_standard_error_or_once_by_more_than_five(scores, past):
     assert is_past_the_best(np.array(scores, dtype=float)) is past
 
 

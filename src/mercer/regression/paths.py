@@ -29,7 +29,8 @@ from mercer.svm.selection import make_grid
 from mercer.svm.tensors import check_few, check_place, follow
 
 EXPONENTS = (-12, 10)  # of two: the ends of the default grid
-PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried
+PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried, …
+CLEARLY = 5.0  # … or one, by so many standard errors: the next would take the longest of all
 
 
 class PathRegressor(NumberRegressor):
@@ -193,16 +194,17 @@ class Trial(NamedTuple):
 
 
 def is_past_the_best(scores: Array) -> bool:
-    """Return whether the scores (n_folds, n_tried) have been worse than the best twice in a row, surely.
+    """Return whether the scores (n_folds, n_tried) have been worse than the best, surely or clearly.
 
-    Surely is by more than a standard error of the difference.
+    Surely is twice in a row by more than a standard error of the difference, clearly is once by five.
     """
     n_folds, n_tried = scores.shape
-    best = int(np.argmax(scores.mean(axis=0)))
-    if n_folds < 2 or n_tried - 1 - best < PATIENCE:
+    n_since = n_tried - 1 - int(np.argmax(scores.mean(axis=0)))
+    if n_folds < 2 or n_since == 0:
         return False
-    lost = scores[:, [best]] - scores[:, -PATIENCE:]
-    return bool(np.all(lost.mean(axis=0) > lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
+    lost = scores[:, [n_tried - 1 - n_since]] - scores[:, -min(n_since, PATIENCE) :]
+    wanted = 1.0 if n_since >= PATIENCE else CLEARLY
+    return bool(np.all(lost.mean(axis=0) > wanted * lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
 
 
 class SelectedCRegressor(PredictsIntervals, PathRegressor):

@@ -178,7 +178,7 @@ class StumpRegressorCV(SelectedCRegressor, StumpMachine):
         The values of C, ascending.
     scores_ : array of shape (n_folds, n_Cs)
         The scores. A path ends when two values of C in a row are worse than the best by more than a
-        standard error; those that were not tried have NaN.
+        standard error, or one by more than five; those that were not tried have NaN.
     unseen_ : UnseenErrors
         The errors of the folds' test samples at this C, for `predict_interval`.
     shape_functions_, intercept_, objective_, residual_, n_iter_
