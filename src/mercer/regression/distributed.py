@@ -15,8 +15,7 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.regression.base import TargetScaling
 from mercer.solvers.stump_svm import Point, RowFunction, Solution, bin_columns, solve_path
-from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows
-from mercer.solvers.stump_svm.tables import Part
+from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows, Part
 from mercer.svm.additive import MAX_STEPS, Units
 from mercer.svm.chunks import as_numbers, check_features, find_fault, find_fault_beside, split_rows
 from mercer.svm.distributed import (
@@ -126,11 +125,13 @@ def _solve(
     chunks = [dask.delayed(_gather)([coded[i] for i in group]) for group in groups]
     options = {"tol": float(regressor.tol), "max_iter": regressor.max_iter or MAX_STEPS}
     try:
-        rows = DaskRows(value, dask.persist(*chunks), int(n_used.sum())).measured()
+        rows = DaskRows.over(value, dask.persist(*chunks), int(n_used.sum()))
         (solution,) = solve_path(rows, [float(regressor.C)], plan.loss, **options)
     except ClusterError as error:
         point = Point(RowFunction(np.zeros_like(value), 0.0), 0.0) if error.point is None else error.point
         error.model = copy(regressor)
-        error.model._keep([describe(Solution(*point, np.empty(0), np.nan, np.inf, 0), plan, coding.units, value)])
+        error.model._keep(
+            [describe(Solution(*point, np.empty(0), np.nan, np.inf, 0), plan, coding.units, value)]
+        )
         raise
     return describe(solution, plan, coding.units, value)
