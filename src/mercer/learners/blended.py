@@ -84,6 +84,8 @@ class BlendedKernel(KernelLearner):
     0.39
     """
 
+    _takes_numbers = True
+
     def __init__(
         self, learner: Any = None, *, others: Sequence[Any] = (), metric: str = "plain", share: float = 1.0
     ) -> None:
