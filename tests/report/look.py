@@ -1,4 +1,4 @@
-"""Twenty reports of all kinds in a real browser: nothing logged, nothing cut off, nothing that axe-core objects to.
+"""Twenty reports of all kinds in a real browser: nothing logged, nothing cut off, axe-core has no objection.
 
     npm pack axe-core && tar xf axe-core-*.tgz
     AXE=package/axe.min.js python tests/report/look.py FOLDER
@@ -14,13 +14,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from report.browser import Browser, find_browser
-
 from mercer import KernelSearchCV, KernelSearchRegressor, Pairs
 from mercer.report import write_report
+from report.browser import Browser, find_browser
 
 WIDTHS = (360, 768, 1440)
 QUICK = ["stump", "linear", "RBF-SVM"]
@@ -33,7 +39,14 @@ CLIPPED = """[...document.querySelectorAll('main *')].filter(e => {
 
 def classes(n, d, k, seed=0, **more):
     return make_classification(
-        n, d, n_informative=min(d, 12), n_redundant=0, n_classes=k, n_clusters_per_class=1, random_state=seed, **more
+        n,
+        d,
+        n_informative=min(d, 12),
+        n_redundant=0,
+        n_classes=k,
+        n_clusters_per_class=1,
+        random_state=seed,
+        **more,
     )
 
 
@@ -66,7 +79,13 @@ def subjects():
     yield "relevance", {"candidates": ["relevance", "RBF-SVM"]}, *wine, {}
     yield "columns3", {}, *classes(200, 3, 2), {}
     yield "columns300", {}, *classes(300, 300, 2), {"feature_names": [f"gene {k}" for k in range(300)]}
-    yield "longnames", {}, iris[0], np.array(long)[iris[1]], {"feature_names": [f"{'x' * 200}{k}" for k in range(4)]}
+    yield (
+        "longnames",
+        {},
+        iris[0],
+        np.array(long)[iris[1]],
+        {"feature_names": [f"{'x' * 200}{k}" for k in range(4)]},
+    )
     yield "arabic", {}, iris[0], arabic[iris[1]], {"about": {"data": "جدول.csv", "target": "الصنف"}}
     yield "table", {}, table, y, {"about": {"data": "table.csv"}}
     yield "rare", {"scoring": "average_precision"}, *classes(600, 6, 2, weights=[0.95]), {}
@@ -75,7 +94,12 @@ def subjects():
     pairs = Pairs.from_labels(wine[1][:40])
     yield "pairs", {"candidates": ["plain", "idealized"]}, wine[0], None, {"pairs": pairs}
     yield "unlabelled", {}, wine[0][::2], wine[1][::2], {"unlabelled": wine[0][1::2]}
-    yield "number", {}, *load_diabetes(return_X_y=True), {"about": {"data": "diabetes", "target": "progression"}}
+    yield (
+        "number",
+        {},
+        *load_diabetes(return_X_y=True),
+        {"about": {"data": "diabetes", "target": "progression"}},
+    )
 
 
 def write(folder):
@@ -92,7 +116,9 @@ def write(folder):
         search = kind(**given).fit(X, **({} if y is None else {"y": y}), **known)
         middle = time.perf_counter()
         write_report(search, X, y, path, **more)
-        print(f"{name}: search {middle - start:.0f} s, report {time.perf_counter() - middle:.0f} s", flush=True)
+        print(
+            f"{name}: search {middle - start:.0f} s, report {time.perf_counter() - middle:.0f} s", flush=True
+        )
 
 
 def look(folder):

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSVC, StumpSVC
+from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
 from mercer.report import Report
 from mercer.report.content import Subject
 from mercer.report.plots.style import read_classes
@@ -88,6 +88,16 @@ def test_shuffling_a_column_raises_the_loss_if_and_only_if_it_is_used(rng):
     rises = shuffle_columns(subject, held, Losses("error", lambda X, y: float(np.mean((X[:, 1] > 0) != y))))
     assert_allclose(rises[[0, 2]], 0.0)
     assert (rises[1] > 0.4).all()  # half of the signs are wrong then
+
+
+def test_columns_that_matter_to_a_number_are_found(rng):
+    X = rng.normal(size=(120, 3))
+    y = 5.0 * X[:, 2] + 0.1 * rng.normal(size=120)
+    search = KernelSearchRegressor(["linear"], cv=2, random_state=0).fit(X, y)
+    table = section_of(Report(search, X, y, questions=["uses"]), "relevance").tables[0]
+    assert table.rows[0][0] == "x2"
+    assert float(table.rows[0][1]) > 3.0  # about (√2 − 0) · 5, less what a shuffling leaves in place
+    assert abs(float(table.rows[1][1])) < 1.0
 
 
 def test_similarities_do_not_depend_on_a_constant_or_on_the_scale_of_a_kernel(rng):

@@ -63,7 +63,7 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
             show_predictions: "Predicted against true",
             show_intervals: "Intervals",
         },
-        USES: {show_number_shapes: "Shape functions"},
+        USES: {show_relevance: "Columns that matter", show_number_shapes: "Shape functions"},
         FAILS: {show_worst_predictions: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },

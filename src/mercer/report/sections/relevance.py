@@ -11,7 +11,7 @@ from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
-from mercer.search.label_task import decision_values
+from mercer.search.label_task import LabelTask, decision_values
 
 REPEATS = 3
 MOST_PREDICTIONS = 100_000  # of shuffled samples, in all
@@ -32,7 +32,7 @@ def show_relevance(subject: Subject) -> Section:
     data = subject.held_out
     if data is None:
         raise Omitted("there is no model fitted to a part of the samples")
-    losses = label_losses(subject, data)
+    losses = label_losses(subject, data) if isinstance(subject.task, LabelTask) else number_losses(data)
     rises = shuffle_columns(subject, data, losses)
     order = np.argsort(-rises.mean(axis=1), kind="stable")
     names = list(subject.columns)
@@ -65,6 +65,11 @@ def label_losses(subject: Subject, data: HeldOut) -> Losses:
         return float(-np.log(np.maximum(of_truth, 1e-15)).mean())
 
     return Losses("log loss", log_loss)
+
+
+def number_losses(data: HeldOut) -> Losses:
+    """Return the root of the mean squared error."""
+    return Losses("RMSE", lambda X, y: float(np.sqrt(np.mean((data.predictor.predict(X) - y) ** 2))))
 
 
 def shuffle_columns(subject: Subject, data: HeldOut, losses: Losses) -> Array:
