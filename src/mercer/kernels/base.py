@@ -55,13 +55,12 @@ class Kernel(sk_kernels.Kernel):
     def diag(self, X: Array) -> Array:
         """Return k(X[i], X[i]) for each row, without the Gram matrix."""
 
-    @final
     def product(self, X: Any, Y: Any, v: Any) -> Array:
         """Return k(X, Y) v for a vector or a matrix v, in double precision, without the Gram matrix.
 
-        It is computed in blocks of rows of X, of 32 MB, or on a device 0.5 GB, in double precision.
+        It is computed in blocks of rows of X, of 32 MB, or on a device 0.5 GB or more.
         """
-        X, Y = _both(X, Y)
+        X, Y = check_both(X, Y)
         return multiply_gram(self.gram, X, Y, like(X, v))
 
     @final
@@ -72,13 +71,13 @@ class Kernel(sk_kernels.Kernel):
         """
         if eval_gradient and Y is not None:
             raise ValueError("the gradient is that of k(X, X): leave Y out, or set eval_gradient=False")
-        K = self.gram(*_both(X, X if Y is None else Y))
+        K = self.gram(*check_both(X, X if Y is None else Y))
         return (K, np.empty((*K.shape, 0))) if eval_gradient else K
 
     @final
     def squared_distance(self, X: Any, Y: Any) -> Array:
         """Return ‖φ(x) − φ(y)‖² = k(x, x) − 2 k(x, y) + k(y, y), the distance that the kernel induces."""
-        X, Y = _both(X, Y)
+        X, Y = check_both(X, Y)
         D = self.diag(X)[:, None] - 2 * self.gram(X, Y) + self.diag(Y)[None, :]
         return not_negative(D)
 
@@ -172,7 +171,7 @@ def check_columns(X: Array, expected: int) -> None:
         raise ValueError(f"X has {X.shape[1]} columns, but the kernel was made for {expected}")
 
 
-def _both(X: Any, Y: Any) -> tuple[Array, Array]:
+def check_both(X: Any, Y: Any) -> tuple[Array, Array]:
     """Check two sets of rows; what was one object stays one, so that its features are computed once."""
     rows = as_rows(X)
     others = rows if Y is X else matching(rows, as_rows(Y, "Y"))

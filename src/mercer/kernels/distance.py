@@ -29,12 +29,12 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, namespace, to_numpy
-from mercer.kernels.base import FeatureKernel, Kernel, as_rows
+from mercer.arrays import is_of_numpy, like, namespace, to_numpy
+from mercer.kernels.base import FeatureKernel, Kernel, as_rows, check_both, multiply_gram
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
 from mercer.kernels.metrics import city_block, euclidean
 
-TENSOR_METRICS = {"cityblock": city_block, "euclidean": euclidean}
+METRICS = {"cityblock": city_block, "euclidean": euclidean}
 
 
 class DistanceKernel(Kernel):
@@ -103,10 +103,18 @@ class DistanceKernel(Kernel):
     @final
     def gram(self, X: Array, Y: Array) -> Array:
         """Return K with K[i, j] = Δ − ‖X[i] − Y[j]‖."""
-        K = cdist(X, Y, self.metric) if is_of_numpy(X) else TENSOR_METRICS[self.metric](X, Y)
+        K = cdist(X, Y, self.metric) if is_of_numpy(X) else METRICS[self.metric](X, Y)
         K *= -1.0
-        K += self.delta
+        if self.delta != 0.0:
+            K += self.delta
         return K
+
+    @final
+    def product(self, X: Any, Y: Any, v: Any) -> Array:
+        """Return k(X, Y) v for a vector or a matrix v, in double precision, without the Gram matrix."""
+        X, Y = check_both(X, Y)
+        v = like(X, v)
+        return self.delta * v.sum(0) - multiply_gram(METRICS[self.metric], X, Y, v)
 
     @final
     def diag(self, X: Array) -> Array:

@@ -44,16 +44,24 @@ def euclidean(X: Array, Y: Array) -> Array:
     lengths, out = squared_lengths(Z), xp.empty((len(X), len(Y)), dtype=X.dtype, device=X.device)
     for block in gen_batches(len(X), max(1, at_once(X, NUMBERS) // max(1, len(Y)))):
         x = xp.astype(X[block], xp.float64) - centre
-        both = squared_lengths(x)[:, None] + lengths
-        D = both - 2.0 * (x @ Z.T)
-        i, j = xp.nonzero(both * NEAR >= D)
-        D = xp.sqrt(not_negative(D))
+        i, j = _expand(x, Z, lengths, out[block])
         size = max(1, at_once(X, NUMBERS) // X.shape[1])
         for start in range(0, len(i), size):
             a, b = i[start : start + size], j[start : start + size]
-            D[a, b] = xp.linalg.vector_norm(x[a] - Z[b], axis=1)
-        out[block] = D
+            out[block][a, b] = xp.astype(xp.linalg.vector_norm(x[a] - Z[b], axis=1), X.dtype, copy=False)
     return cast(Array, out)
+
+
+def _expand(x: Any, Z: Any, lengths: Any, out: Any) -> tuple[Any, Any]:
+    """Put the roots of ‖x‖² + ‖z‖² − 2 xᵀz into `out`; return the pairs that have lost digits by that."""
+    if gpu := _triton_distances(x):
+        near: tuple[Any, Any] = gpu.euclidean(x @ Z.T, squared_lengths(x), lengths, NEAR, out)
+        return near
+    xp = namespace(x)
+    both = squared_lengths(x)[:, None] + lengths
+    D = both - 2.0 * (x @ Z.T)
+    out[...] = xp.sqrt(not_negative(D))
+    return cast(tuple[Any, Any], xp.nonzero(both * NEAR >= D))
 
 
 def city_block(X: Array, Y: Array) -> Array:
@@ -72,8 +80,8 @@ def city_block(X: Array, Y: Array) -> Array:
 def _city_block_of_tensors(X: Any, Y: Any) -> Array:
     xp = namespace(X)
     out = xp.empty((len(X), len(Y)), dtype=X.dtype, device=X.device)
-    if is_of_torch(X) and X.is_cuda and find_spec("triton") is not None:
-        import_module("mercer.kernels.triton_distances").city_block(X, Y, out)
+    if gpu := _triton_distances(X):
+        gpu.city_block(X, Y, out)
         return cast(Array, out)
     for block in gen_batches(len(X), max(1, at_once(X, NUMBERS) // (8 * max(1, len(Y))))):
         x = xp.astype(X[block], xp.float64)
@@ -82,6 +90,13 @@ def _city_block_of_tensors(X: Any, Y: Any) -> Array:
             total += xp.abs(x[:, d, None] - Y[None, :, d])
         out[block] = total
     return cast(Array, out)
+
+
+def _triton_distances(X: Any) -> Any:
+    """Return the loops for a GPU, if that is where the rows are, and a Triton with Gluon is installed."""
+    if not (is_of_torch(X) and X.is_cuda and find_spec("triton") and find_spec("triton.experimental.gluon")):
+        return None
+    return import_module("mercer.kernels.triton_distances")
 
 
 @njit(cache=True, nogil=True)

@@ -1,39 +1,86 @@
-"""City-block distances on a GPU: each program has a tile of pairs of rows, and goes through the features."""
+"""Distances on a GPU: each program has a tile of pairs of rows.
+
+The layout of a tile is given by hand (Gluon, a part of Triton): each thread has 8 × 8 pairs, for which it
+loads sixteen numbers of a feature. Triton's own choice would have it load one number for each distance.
+"""
 
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
 
-ROWS, COLUMNS, WARPS = 8, 1024, 4  # of a tile: a thread has 8 × 8 distances, and loads 16 numbers for them
-UNROLL = 8  # features of a turn of the loop
+TILE, WARPS, BLOCK = 128, 8, 1024
 
 
 def city_block(X: Any, Y: Any, out: Any) -> None:
     """Put the distances ‖X[i] − Y[j]‖₁ into `out`."""
-    x, y = pack(X, ROWS), pack(Y, COLUMNS)
-    grid = (len(x), len(y))
-    if len(x) and len(y):
-        _city_block[grid](x, y, out, *out.shape, X.shape[1], ROWS, COLUMNS, UNROLL, num_warps=WARPS)
+    x, y = _pack(X), _pack(Y)
+    grid = len(x) - 1, len(y) - 1
+    if all(grid):
+        _city_block[grid](x, y, out, *out.shape, x.shape[1], TILE, num_warps=WARPS)
 
 
-def pack(X: Any, size: int) -> Any:
-    """Return the rows in groups, (groups, D, size): the numbers of one feature lie side by side."""
-    filled = torch.nn.functional.pad(X, (0, 0, 0, -len(X) % size))
-    return filled.reshape(-1, size, X.shape[1]).mT.contiguous()
+def _pack(X: Any) -> Any:
+    """Return the rows in groups, (groups, D, TILE): the numbers of one feature lie side by side.
+
+    D is made even. The loop reads one feature ahead: beyond the last group there is another one.
+    """
+    filled = torch.nn.functional.pad(X, (0, X.shape[1] % 2, 0, -len(X) % TILE + TILE))
+    return filled.reshape(-1, TILE, filled.shape[1]).mT.contiguous()
+
+
+@gluon.jit
+def _city_block(x, y, out, n, m, D, TILE: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([8, 8], [4, 8], [4, 2], [1, 0])
+    a, b = gl.program_id(0), gl.program_id(1)
+    row = gl.arange(0, TILE, layout=gl.SliceLayout(1, layout))
+    column = gl.arange(0, TILE, layout=gl.SliceLayout(0, layout))
+    x += a.to(gl.int64) * D * TILE + row
+    y += b.to(gl.int64) * D * TILE + column
+    total = gl.zeros([TILE, TILE], out.dtype.element_ty, layout)
+    even_x, even_y = gl.load(x), gl.load(y)
+    for _ in range(D // 2):  # two features, of which each is loaded while the other one is summed up
+        odd_x, odd_y = gl.load(x + TILE), gl.load(y + TILE)
+        total += gl.abs(even_x[:, None] - even_y[None, :])
+        x += 2 * TILE
+        y += 2 * TILE
+        even_x, even_y = gl.load(x), gl.load(y)
+        total += gl.abs(odd_x[:, None] - odd_y[None, :])
+    i, j = a * TILE + row, b * TILE + column
+    place = out + i.to(gl.int64)[:, None] * m + j[None, :]
+    gl.store(place, total, mask=(i < n)[:, None] & (j < m)[None, :])
+
+
+def euclidean(products: Any, x_lengths: Any, y_lengths: Any, share: float, out: Any) -> Any:
+    """Put (‖x‖² + ‖y‖² − 2 xᵀy)^½ into `out`; return the pairs where that is a share of the lengths alone.
+
+    There it is −1.
+    """
+    n, m = out.shape
+    count = torch.zeros(1, dtype=torch.int64, device=out.device)
+    pairs = torch.empty((2, room := 4 * n + BLOCK), dtype=torch.int64, device=out.device)
+    grid = (n, triton.cdiv(m, BLOCK))
+    _roots[grid](products, x_lengths, y_lengths, out, count, pairs, room, m, share, BLOCK)
+    if (found := int(count)) <= room:
+        return pairs[0, :found], pairs[1, :found]
+    return (out < 0.0).nonzero(as_tuple=True)
 
 
 @triton.jit
-def _city_block(x, y, out, n, m, D, ROWS: tl.constexpr, COLUMNS: tl.constexpr, UNROLL: tl.constexpr):
-    a, b = tl.program_id(0), tl.program_id(1)
-    x += a.to(tl.int64) * D * ROWS + tl.arange(0, ROWS)
-    y += b.to(tl.int64) * D * COLUMNS + tl.arange(0, COLUMNS)
-    total = tl.zeros((ROWS, COLUMNS), out.dtype.element_ty)
-    for _ in tl.range(0, D, loop_unroll_factor=UNROLL):
-        total += tl.abs(tl.load(x)[:, None] - tl.load(y)[None, :])
-        x += ROWS
-        y += COLUMNS
-    i, j = a * ROWS + tl.arange(0, ROWS), b * COLUMNS + tl.arange(0, COLUMNS)
-    place = out + i.to(tl.int64)[:, None] * m + j[None, :]
-    tl.store(place, total, mask=(i < n)[:, None] & (j < m)[None, :])
+def _roots(products, x_lengths, y_lengths, out, count, pairs, room, m, share, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    place = i.to(tl.int64) * m + j
+    size = tl.load(x_lengths + i) + tl.load(y_lengths + j, mask=j < m, other=0.0)
+    squared = size - 2.0 * tl.load(products + place, mask=j < m, other=0.0)
+    near = (squared <= share * size) & (j < m)
+    root = tl.sqrt(tl.maximum(squared, 0.0).to(out.dtype.element_ty))
+    tl.store(out + place, tl.where(near, -1.0, root), mask=j < m)
+    if tl.max(near.to(tl.int32)) > 0:
+        zero = tl.zeros((BLOCK,), tl.int64)
+        number = tl.atomic_add(count + zero, zero + 1, mask=near)
+        listed = near & (number < room)
+        tl.store(pairs + number, zero + i, mask=listed)
+        tl.store(pairs + room + number, j.to(tl.int64), mask=listed)

@@ -375,7 +375,7 @@ def _divide(B: Any, L: Any) -> None:
     """Replace a batch of B by B L⁻ᵀ, for lower triangular L."""
     q = L.shape[1]
     if q <= PANEL:
-        B.copy_(torch.linalg.solve_triangular(L.mT, B, upper=True, left=False))
+        B.copy_(torch.linalg.solve_triangular(L, B.mT, upper=False).mT)
         return
     h = q // 2
     _divide(B[:, :, :h], L[:, :h, :h])

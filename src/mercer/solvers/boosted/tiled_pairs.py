@@ -7,6 +7,7 @@ On a GPU the tiles of single precision are a Triton kernel's, where Triton is in
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from mercer.solvers.boosted.directions import Directions
 from mercer.solvers.boosted.pair_table import Balance
 
 AT_ONCE = 2**29  # pairs of a tile: 2 GB in single precision
+ROUNDING = {torch.float32: 1e-6, torch.float64: 1e-14}  # of the largest score
 SHARES = 4  # steps, each three times the one before, whose slopes are found in one pass
 
 
@@ -45,18 +47,14 @@ class TiledPairs:
         """Return the directions of the largest scores: leading eigenvectors of FᵀBF, where F are the rows."""
         scores, u = torch.linalg.eigh(self._coupling)
         best = torch.arange(len(scores) - 1, max(len(scores) - 1 - n_directions, -1), -1, device=u.device)
-        u = u[:, best]
-        return Directions(scores[best], u, self._F @ u.to(self._F.dtype))
+        self._best = Directions(scores[best], u[:, best], self._F @ u[:, best].to(self._F.dtype))
+        self._rounding = ROUNDING[self._F.dtype] * scores.abs().max()
+        return self._best
 
     def scores(self, G: Any) -> Any:
-        """Return gᵀBg of each column g."""
-        total = torch.zeros(G.shape[1], dtype=torch.float64, device=G.device)
-        for tile in self._tiles():
-            above, right = G[tile.start : tile.stop], G[tile.stop :]
-            half = tile.B[:, len(above) :] @ right
-            whole = tile.B[:, : len(above)] @ above
-            total += (above * (whole + 2.0 * half)).sum(0, dtype=torch.float64)
-        return total.cpu().numpy()
+        """Return gᵀBg of each column g of the best directions, and zero where that is all rounding."""
+        assert G is self._best.values, "scores are known of the directions that were found last"
+        return torch.where(self._best.scores > self._rounding, self._best.scores, 0.0).cpu().numpy()
 
     def weigh(self, G: Any) -> tuple[float, float]:
         """Return W⁺ and W⁻."""
@@ -79,8 +77,9 @@ class TiledPairs:
         coupling = torch.zeros((F.shape[1], F.shape[1]), dtype=torch.float64, device=F.device)
         for tile in self._tiles():
             above, right = F[tile.start : tile.stop], F[tile.stop :]
-            inside = above.T @ (tile.B[:, : len(above)] @ above)
-            across = above.T @ (tile.B[:, len(above) :] @ right)
+            with fewer_digits(F):
+                inside, across = tile.B[:, : len(above)] @ above, tile.B[:, len(above) :] @ right
+            inside, across = above.T @ inside, above.T @ across
             coupling += inside.double() + across.double() + across.T.double()
             loss, mass = loss + tile.loss, mass + tile.mass
         self._coupling = 0.5 * (coupling + coupling.T)
@@ -99,6 +98,21 @@ class TiledPairs:
         sums = compute(self._G, G.to(self._F.dtype), self._label, self._balance, self._loss, shares)
         slopes: list[float] = (-sums[:-1]).tolist()
         return slopes, float(sums[-1])
+
+
+@contextmanager
+def fewer_digits(F: Any) -> Iterator[None]:
+    """Let a GPU round numbers of single precision to eleven digits (TF32) before it multiplies them.
+
+    For sums over all pairs, of which the errors of single numbers hardly change the digits that are left.
+    """
+    before = torch.get_float32_matmul_precision()
+    if F.is_cuda:
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _triton_loops(F: Any) -> Any:

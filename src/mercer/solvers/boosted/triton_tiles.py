@@ -9,6 +9,7 @@ import triton.language as tl
 from mercer.solvers.boosted.pair_table import Balance
 
 TILE, STEP, WARPS = 128, 32, 8
+PRECISION = "tf32x3"  # of products of features
 
 
 def weigh_tile(
@@ -20,7 +21,20 @@ def weigh_tile(
     grid = (triton.cdiv(stop - start, TILE), triton.cdiv(n - start, TILE))
     sums = torch.empty((2, *grid), device=G.device)
     _weigh[grid](
-        G, label, B, sums, start, stop, n, *balance, G.shape[1], loss == "exp", TILE, STEP, num_warps=WARPS
+        G,
+        label,
+        B,
+        sums,
+        start,
+        stop,
+        n,
+        *balance,
+        G.shape[1],
+        loss == "exp",
+        TILE,
+        STEP,
+        PRECISION,
+        num_warps=WARPS,
     )
     loss_sum, mass = sums.sum((1, 2), dtype=torch.float64).tolist()
     return B, (loss_sum, mass)
@@ -33,7 +47,9 @@ def find_slopes(G: Any, more: Any, label: Any, balance: Balance, loss: str, shar
     grid = (triton.cdiv(n, TILE), triton.cdiv(n, TILE))
     sums = torch.zeros((len(shares) + 1, *grid), device=G.device)
     widths = G.shape[1], more.shape[1], len(shares)
-    _slopes[grid](G, more, label, t, sums, n, *balance, *widths, loss == "exp", TILE, STEP, num_warps=WARPS)
+    _slopes[grid](
+        G, more, label, t, sums, n, *balance, *widths, loss == "exp", TILE, STEP, PRECISION, num_warps=WARPS
+    )
     return sums.sum((1, 2), dtype=torch.float64)
 
 
@@ -43,13 +59,13 @@ def _padded(G: Any) -> Any:
 
 
 @triton.jit
-def _products(G, i, j, n, WIDTH, TILE: tl.constexpr, STEP: tl.constexpr):
+def _products(G, i, j, n, WIDTH, TILE: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr):
     d = tl.arange(0, STEP)
     total = tl.zeros((TILE, TILE), tl.float32)
     for first in range(0, WIDTH, STEP):
         a = tl.load(G + i[:, None] * WIDTH + first + d[None, :], mask=(i < n)[:, None], other=0.0)
         b = tl.load(G + j[None, :] * WIDTH + first + d[:, None], mask=(j < n)[None, :], other=0.0)
-        total = tl.dot(a, b, total, input_precision="tf32x3")
+        total = tl.dot(a, b, total, input_precision=PRECISION)
     return total
 
 
@@ -80,10 +96,11 @@ def _weigh(
     EXP: tl.constexpr,
     TILE: tl.constexpr,
     STEP: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     i = start + tl.program_id(0) * TILE + tl.arange(0, TILE)
     j = start + tl.program_id(1) * TILE + tl.arange(0, TILE)
-    K = _products(G, i, j, n, WIDTH, TILE, STEP)
+    K = _products(G, i, j, n, WIDTH, TILE, STEP, PRECISION)
     mine, theirs = tl.load(label + i, mask=i < n, other=0), tl.load(label + j, mask=j < n, other=0)
     same = mine[:, None] == theirs[None, :]
     sign, weight = tl.where(same, 1.0, -1.0), tl.where(same, similar, dissimilar)
@@ -113,12 +130,13 @@ def _slopes(
     EXP: tl.constexpr,
     TILE: tl.constexpr,
     STEP: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     if tl.program_id(1) >= tl.program_id(0):  # the others are these once more
         i = tl.program_id(0) * TILE + tl.arange(0, TILE)
         j = tl.program_id(1) * TILE + tl.arange(0, TILE)
-        K = _products(G, i, j, n, WIDTH, TILE, STEP)
-        k = _products(more, i, j, n, MORE, TILE, STEP)  # zero beyond the rows
+        K = _products(G, i, j, n, WIDTH, TILE, STEP, PRECISION)
+        k = _products(more, i, j, n, MORE, TILE, STEP, PRECISION)  # zero beyond the rows
         mine, theirs = tl.load(label + i, mask=i < n, other=0), tl.load(label + j, mask=j < n, other=0)
         same = mine[:, None] == theirs[None, :]
         times = tl.where(tl.program_id(0) == tl.program_id(1), 1.0, 2.0)
