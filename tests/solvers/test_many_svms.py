@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
+from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from devices import EACH_TENSOR, numpy, put, torch
@@ -69,6 +70,29 @@ def test_they_are_libsvms(device, C, seed):
         assert found.residual[p].item() == pytest.approx(residual, abs=1e-9)
         if C > 0.01:
             assert found.intercept[p].item() == pytest.approx(intercept, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("seed", [0, 1])
+@EACH_TENSOR
+def test_a_penalty_that_no_coefficient_reaches_is_no_matter(device, seed, kind):
+    X, y = make_classification(600, 20, n_informative=10, n_classes=3, flip_y=0.3, random_state=seed)
+    rows = [np.flatnonzero(y != k) for k in range(3)]
+    signs = [np.where(y[some] == y[some].max(), 1.0, -1.0) for some in rows]
+    size = max(map(len, rows))
+    table = np.stack(
+        [
+            [np.pad(part, (0, size - len(part))) for part in parts]
+            for parts in (rows, signs, [np.full(len(some), 1e4) for some in rows])
+        ]
+    )
+    problems = Problems(put(table[0], device).long(), put(table[1], device), put(table[2], device))
+    K = put(centred(X), device, getattr(torch, kind))
+    found = solve_many(K, problems, tol=1e-3, max_iter=100)
+    assert float(found.residual.max()) <= 1e-3
+    for p, (some, sign) in enumerate(zip(rows, signs, strict=True)):
+        objective, _ = libsvm(numpy(K).astype(float)[np.ix_(some, some)], sign, np.full(len(some), 1e4))
+        assert found.objective[p].item() == pytest.approx(objective, rel=1e-4)
 
 
 @EACH_TENSOR

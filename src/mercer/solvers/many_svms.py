@@ -26,6 +26,7 @@ AT_ONCE = 2**28  # numbers of K that are in double precision at a time: 2 GB
 SYSTEMS_AT_ONCE = 2**30  # numbers of the Newton systems that are solved at a time: 8 GB
 LEAST_FILL = 0.8  # a smaller system than this share of the largest of its batch waits for another one
 ROUNDING = 1e-8  # of the diagonal: what keeps a system of repeated rows positive definite, in any precision
+MOST_STIFF = 1e4  # stiffer, what rounding has left of y − f would move the coefficients
 PANEL = 256  # columns of a batch of matrices that are factored at a time
 
 
@@ -71,7 +72,8 @@ def solve_many(
 ) -> ManySVMs:
     """Solve all problems, until LIBSVM's residual is at most `tol` and the relative gap a tenth of it.
 
-    `start` is the solution for smaller penalties.
+    If the residual is a hundredth of `tol`, the gap does not matter: for a large C it has no digits. `start`
+    is the solution for smaller penalties.
     """
     P = len(problems.y)
     found = ManySVMs(torch.zeros_like(problems.y), *(problems.y.new_zeros((4, P))))
@@ -258,7 +260,8 @@ def _measure_violation(state: State, c: Any, value: Any) -> tuple[Any, Any]:
 
 def _is_solved(seen: Look, tol: float) -> Any:
     gap = torch.maximum(SETTINGS.gap_tol * tol * seen.size, SETTINGS.least_gap * seen.objective.abs())
-    return ((seen.residual <= tol) & (seen.gap <= gap))[:, 0]
+    enough = (seen.residual <= tol) & (seen.gap <= gap)
+    return (enough | (seen.residual <= SETTINGS.least_residual * tol))[:, 0]
 
 
 def _settled(state: State, seen: Look, n_iter: int) -> Iterator[Any]:
@@ -273,7 +276,8 @@ def _is_center_solved(state: State, seen: Look) -> Any:
 def _move_centers(state: State, seen: Look, move: Any) -> None:
     """Move the centre, and the point with it, to c; round less."""
     quick = state.n_steps[move] <= SETTINGS.few_steps
-    state.stiffness[move] *= torch.where(quick, SETTINGS.growth, SETTINGS.slow_growth)
+    growth = torch.where(quick, SETTINGS.growth, SETTINGS.slow_growth)
+    state.stiffness[move] = (growth * state.stiffness[move]).clamp(max=MOST_STIFF)
     state.center[move] = state.coef[move] = seen.coef[move]
     state.value[move] += seen.away_value[move]
     state.n_steps[move] = 0.0
