@@ -129,6 +129,9 @@ class KernelSVC(SVMClassifier):
     More than two classes vote one against one, and the first class of the most votes is the prediction, as in
     `sklearn.svm.SVC`.
 
+    Where samples are tensors, the Gram matrix is on their device, in their precision, and all pairs of
+    classes are solved at once there, by Newton steps: at most `max_iter` of them, 1000 by default.
+
     LIBSVM stores the kernel in single precision, which a large constant in the kernel uses up. Hence K is
     centred first, K_ij − m_i − m_j: since Σ y_i λ_i = 0 this gives the same SVM (the argument of
     [LL05, Theorem 2]) but for its intercept, which Σ y_i λ_i m_i puts right.
@@ -186,7 +189,7 @@ class KernelSVC(SVMClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples; within ``sklearn.config_context(array_api_dispatch=True)`` also a tensor.
         y : array-like of shape (n_samples,)
             Their classes, two or more.
         pairs : Pairs, optional
