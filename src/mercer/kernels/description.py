@@ -34,6 +34,7 @@ FORMULAS = {
     Projected: "k(x, x′) = κ(x, Z) A Aᵀ κ(Z, x′)",
     Combination: "k(x, x′) = Σ_i w_i k_i(x, x′)",
     Series: "k(x, x′) = Σ_i w_i f(c_i κ(x, x′))",
+    Mapped: "k(x, x′) = κ(Aᵀ x, Aᵀ x′)",
     Rescaled: "k(x, x′) = κ((x − μ) / s, (x′ − μ) / s)",
     Ranked: "k(x, x′) = κ(r(x), r(x′)), r the ranks of the values in their columns",
 }
