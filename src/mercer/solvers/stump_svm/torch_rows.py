@@ -17,8 +17,9 @@ from mercer.solvers.stump_svm.tables import TableRows
 MOST_CURVED = 2**17  # rows of a Newton step on a GPU
 COARSE = 320  # cells of values, of all features together; …
 COARSE_ON_GPU = 8192  # … with one for each value, a Newton step is exact, and a GPU likes large matrices
-ROWS_OF_A_CELL = 16  # that its matrix is made of …
-ROWS_OF_A_PRODUCT = 2**15  # … so many at a time
+ROWS_OF_A_CELL = 16  # that its matrix is made of; …
+ROWS_ON_GPU = 4  # … of large matrices fewer are enough, and these products take most of the time
+ROWS_OF_A_PRODUCT = 2**15  # at a time
 CG_TOL = 0.1  # of a Newton step, whose curvature is known no better
 MOST_STEPS = 500  # of conjugate gradients
 TINY = 1e-300
@@ -110,7 +111,8 @@ class NewtonSystem:
 
     def _coarse_matrix(self, size: int) -> Any:
         """Return 1 + ZᵀRᵀWRZ, from some of the rows."""
-        every = max(1, len(self.weight) // (ROWS_OF_A_CELL * size))
+        n_rows = size * (ROWS_ON_GPU if self.weight.is_cuda else ROWS_OF_A_CELL)
+        every = max(1, len(self.weight) // n_rows)
         code, weight = self.code[:, ::every].int(), every * self.weight[::every]
         RZ = torch.nn.functional.pad((self.root[:, :, None] * self.Z).cumsum(1), (0, 0, 1, 0))
         H = torch.eye(size, dtype=weight.dtype, device=weight.device)
