@@ -111,7 +111,7 @@ def default_candidates(
             KernelSVC(Superkernel()),
             {"learner__penalty": USUAL_PENALTIES if few else PENALTIES},
         ),
-        Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}),
+        Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}, growth=2.3),
         Candidate(
             "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
         ),
