@@ -15,7 +15,8 @@ from mercer.regression.base import NumberRegressor, Samples, TargetScaling, chec
 from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
 from mercer.solvers.kernel_ridge import RidgePath
-from mercer.solvers.stump_svm import Solution, solve_on_gram
+from mercer.solvers.kernel_svm import solve_on_gram
+from mercer.solvers.stump_svm import Solution
 from mercer.svm.additive import MAX_STEPS
 from mercer.svm.kernel_svc import PairwiseSVMs, find_kernel, learn
 

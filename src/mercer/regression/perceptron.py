@@ -15,7 +15,7 @@ from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCRegressor
-from mercer.solvers.stump_svm import solve_on_gram
+from mercer.solvers.kernel_svm import solve_on_gram
 from mercer.svm.additive import MAX_STEPS, TrainingRows, fit_path
 from mercer.svm.dual import TablePlan, TwoClassSVM
 from mercer.svm.perceptron import (

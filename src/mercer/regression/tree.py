@@ -14,8 +14,9 @@ from mercer.parameters import check_count, check_option, check_positive
 from mercer.regression.base import Samples, find_support
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import EXPONENTS, FixedCRegressor, PathRegressor, SelectedCRegressor
+from mercer.solvers.kernel_svm import FeatureMatrix, FeatureRows, solve_on_gram
 from mercer.solvers.landmark_svm import whiten_landmarks
-from mercer.solvers.stump_svm import FeatureMatrix, FeatureRows, Solution, solve_on_gram, solve_path
+from mercer.solvers.stump_svm import Solution, solve_path
 from mercer.svm.additive import MAX_STEPS
 from mercer.svm.dual import TwoClassSVM
 from mercer.svm.kernel_svc import PairwiseSVMs

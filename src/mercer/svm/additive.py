@@ -9,12 +9,11 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
 from mercer.compiled import njit
+from mercer.solvers.kernel_svm import FEW_ROWS, MORE_DIGITS, GramMatrix, GramRows
 from mercer.solvers.stump_svm import (
     HINGE,
     CodedColumns,
     ExactRows,
-    GramMatrix,
-    GramRows,
     Solution,
     TableRows,
     add_up_by_code,
@@ -25,7 +24,6 @@ from mercer.solvers.stump_svm import (
     solve_path,
     sort_by_counting,
 )
-from mercer.solvers.stump_svm.gram_rows import FEW_ROWS, MORE_DIGITS
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
 from mercer.svm.libsvm import distances_among, solve_completely

@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from mercer.solvers.kernel_svm import FeatureMatrix, FeatureRows, GramMatrix, GramRows
 from mercer.solvers.stump_svm import (
     HINGE,
     CorneredLoss,
     ExactRows,
-    FeatureMatrix,
-    FeatureRows,
-    GramMatrix,
-    GramRows,
     LogLoss,
     Poisson,
     SquaredError,

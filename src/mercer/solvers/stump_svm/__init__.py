@@ -2,8 +2,6 @@
 
 from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
-from mercer.solvers.stump_svm.feature_rows import FeatureMatrix, FeatureRows
-from mercer.solvers.stump_svm.gram_rows import GramMatrix, GramRows, solve_on_gram
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
 from mercer.solvers.stump_svm.newton import add_up_by_code
 from mercer.solvers.stump_svm.products import CodedColumns, integrate, sort_by_counting
@@ -15,10 +13,6 @@ __all__ = [
     "CodedColumns",
     "CorneredLoss",
     "ExactRows",
-    "FeatureMatrix",
-    "FeatureRows",
-    "GramMatrix",
-    "GramRows",
     "LogLoss",
     "Point",
     "Poisson",
@@ -33,7 +27,6 @@ __all__ = [
     "integrate",
     "measure_violation",
     "solve",
-    "solve_on_gram",
     "solve_path",
     "sort_by_counting",
 ]
