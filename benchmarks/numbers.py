@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
@@ -31,6 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.regression import SETS as DRAWN
 from benchmarks.regression import draw_additive
+from benchmarks.tables.summary import describe_ranks
 from mercer import KernelSearchRegressor, TableEncoder
 
 N_SPLITS = 10
@@ -183,6 +185,9 @@ def summarize(cells: list[dict[str, Any]], sets: dict[str, Real | str]) -> None:
             ranks.append(rankdata([-mean for mean in means]))
             print(f"{name:16}" + "".join(f"{mean:12.3f}" for mean in means) + f"   {len(splits)} splits")
     print(f"{'mean rank':16}" + "".join(f"{rank:12.2f}" for rank in np.mean(ranks, axis=0)))
+    if len(ranks) > 1 and len(methods) > 1:
+        mean_ranks = pd.Series(np.mean(ranks, axis=0), index=methods)
+        print(describe_ranks(mean_ranks, len(ranks)))
     seconds = [sum(c["seconds"] for c in cells if c["method"] == m) for m in methods]
     print(f"{'CPU seconds':16}" + "".join(f"{one:12.0f}" for one in seconds))
     searched = [cell for cell in cells if cell["method"] == SEARCH]
