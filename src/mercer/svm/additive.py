@@ -9,12 +9,14 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
 from mercer.compiled import njit
+from mercer.solvers.additive_ridge import solve_ridge_path
 from mercer.solvers.kernel_svm import FEW_ROWS, MORE_DIGITS, GramMatrix, GramRows
 from mercer.solvers.stump_svm import (
     HINGE,
     CodedColumns,
     ExactRows,
     Solution,
+    SquaredError,
     TableRows,
     add_up_by_code,
     bin_columns,
@@ -161,13 +163,18 @@ def fit_path(
     bound, columns = rows.units.scale * weight, rows.columns
     if loss is HINGE:
         bound = _reachable(y, bound)
-    engine = _choose_engine(columns).of(columns, y, bound)
+    engine = _choose_engine(columns)
     if loss is not HINGE and len(y) <= FEW_ROWS and is_of_numpy(columns.code):
-        engine = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
-        options = {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
-    for solution in solve_path(engine, Cs, loss, **options):
+        rows_of_gram = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
+        engine, options = GramRows, {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
+        solutions = solve_path(rows_of_gram, Cs, loss, **options)
+    elif engine is TableRows and isinstance(loss, SquaredError):
+        solutions = solve_ridge_path(columns, y, bound, Cs, **options)
+    else:
+        solutions = solve_path(engine.of(columns, y, bound), Cs, loss, **options)
+    for solution in solutions:
         coef = solution.function.coef
-        knots, values = (columns.value, coef) if isinstance(engine, TableRows) else _bends(columns, coef)
+        knots, values = (columns.value, coef) if issubclass(engine, TableRows) else _bends(columns, coef)
         yield finish(knots, values, rows.units, solution)
 
 
