@@ -69,7 +69,7 @@ def main() -> None:
     """Print costs for two data sets, two values of C and three superkernels; then memory."""
     kinds = {
         "harmonic": (GaussianHarmonic(), "≤ 3"),
-        "six widths": (Widths(), "≤ 12"),
+        "six widths": (Widths(), "≤ 3"),
         "many widths": (MANY_FEATURE_WIDTHS, "≤ 12"),
     }
     Superkernel().fit(*rows(100, 4))  # compile

@@ -18,6 +18,7 @@ from mercer.kernels.base import check_columns, not_negative, squared_lengths
 
 FEW = 10**7  # differences that SciPy sums up before numba would be loaded
 BLOCK = 512  # columns of distances that are summed up while they are in the cache
+ROWS = 64  # of distances of NumPy's arrays that are summed up while they are in the cache
 NUMBERS = 2**20  # of a block of rows
 NEAR = 1e-6  # a squared distance below this share of ‖x‖² + ‖y‖² is computed again: it has lost its digits
 
@@ -30,7 +31,20 @@ def squared_distances(X: Array, Y: Array, shape: tuple[float, ...] = ()) -> Arra
         return (X - Y.T) ** 2
     centre = X.mean(axis=0)
     X, Y = X - centre, Y - centre
+    if is_of_numpy(X):
+        return _squared_distances_in_blocks(X, Y)
     return not_negative(squared_lengths(X)[:, None] + squared_lengths(Y)[None, :] - 2.0 * (X @ Y.T))
+
+
+def _squared_distances_in_blocks(X: Array, Y: Array) -> Array:
+    """Return ‖x‖² + ‖y‖² − 2 xᵀy; all sums of a few rows are done while they are in the cache."""
+    D = np.empty((len(X), len(Y)), dtype=np.result_type(X, Y))
+    doubled, lengths, others = -2.0 * X, squared_lengths(X), squared_lengths(Y)
+    for block in gen_batches(len(X), ROWS):
+        part = np.matmul(doubled[block], Y.T, out=D[block])
+        part += lengths[block, None] + others  # this sum first: so it is symmetric to the last digit
+        not_negative(part)
+    return D
 
 
 def euclidean(X: Array, Y: Array) -> Array:

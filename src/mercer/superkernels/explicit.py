@@ -177,15 +177,22 @@ def factor_kernel(kernel: sk_kernels.Kernel, X: Array) -> Array | None:
 
 def group_powers(terms: Sequence[Term], places: Sequence[int]) -> list[list[int]]:
     """Return groups of Gaussian kernels that are powers of two of the widest one of the group."""
-    groups: dict[Any, list[int]] = {}
+    alike: dict[Any, list[tuple[float, int]]] = {}
     for i in places:
         kernel, columns, _ = terms[i]
         if is_rbf(kernel):
             shape, width = shape_of(kernel)
             power = 2.0 * np.log2(width)
-            level = int(np.floor(power)) // MOST_SQUARINGS  # each squaring doubles the rounding errors
-            groups.setdefault((columns, shape, level, round(power % 1.0, 9) % 1.0), []).append(i)
-    return [group for group in groups.values() if len(group) > 1]
+            alike.setdefault((columns, shape, round(power % 1.0, 9) % 1.0), []).append((power, i))
+    groups: list[list[int]] = []
+    for members in alike.values():
+        widest = np.inf
+        for power, i in sorted(members, reverse=True):
+            if widest - power > MOST_SQUARINGS:  # each squaring doubles the rounding errors
+                widest = power
+                groups.append([])
+            groups[-1].append(i)
+    return [sorted(group) for group in groups if len(group) > 1]
 
 
 def keep_powers(terms: Sequence[Term], X: Array) -> Grams:

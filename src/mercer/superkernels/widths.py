@@ -6,14 +6,14 @@ from typing import Any, final
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.metrics import euclidean_distances
 
 from mercer._typing import Array
 from mercer.superkernels.base import Expansion, PairKernel
 from mercer.superkernels.explicit import Columns, Explicit
 
-SOME_ROWS = 1000  # of which the median distance is taken
+SOME_ROWS = 500  # of which the median distance is taken
 
 
 @final
@@ -82,6 +82,6 @@ def _check(widths: Sequence[float], name: str) -> NDArray[np.float64]:
 def _median_distance(Z: Array) -> float:
     """Return the median distance of two rows, of some of them if they are many."""
     some = Z[:: max(1, len(Z) // SOME_ROWS)]
-    distance = euclidean_distances(some - some.mean(axis=0))[np.triu_indices(len(some), 1)]
+    distance = pdist(some)
     distance = distance[distance > 1e-6 * np.max(distance, initial=0.0)]  # less are rounding errors
     return float(np.median(distance)) if len(distance) else 1.0

@@ -98,6 +98,24 @@ def test_a_sum_may_be_overwritten(make, rng):
 
 
 @EACH
+def test_a_sum_may_be_written_into_memory_that_is_there(make, rng):
+    grams, stack = make(rng)
+    memory = np.full((N, N), np.nan)
+    assert grams.combine(np.ones(len(stack)), memory) is memory
+    assert_allclose(memory, stack.sum(axis=0), rtol=1e-11, atol=1e-11)
+
+
+def test_powers_of_many_rows_are_summed_up_in_blocks(rng):
+    E = np.exp(-(euclidean_distances(rng.uniform(size=(300, 2))) ** 2))
+    squarings = np.array([11, 0, 3, 4])  # some powers are far below the smallest number
+    grams, beta = PowerGrams(E, squarings), rng.uniform(size=4)
+    literal = sum(b * E ** (2.0**s) for b, s in zip(beta, squarings, strict=True))
+    assert_allclose(grams.combine(beta), literal, rtol=1e-11)
+    v = rng.normal(size=300) * rng.integers(0, 2, 300)
+    assert_allclose(grams.quadratics(v), [v @ (E ** (2.0**s)) @ v for s in squarings], rtol=1e-9, atol=1e-9)
+
+
+@EACH
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.0])
 def test_quadratic_forms(make, rng, share):
     grams, stack = make(rng)
@@ -216,6 +234,25 @@ def test_kernels_of_few_and_of_many_features_are_kept_each_in_its_way(rng):
         assert_allclose(grams.term(i), K, atol=1e-9)
     beta = rng.uniform(size=len(stack))
     assert_allclose(grams.combine(beta), np.tensordot(beta, stack, 1), atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 0.9, 1.0, 1.1, 1e3])
+def test_gaussian_kernels_in_ratios_of_two_are_powers_of_one_whatever_the_unit(unit, rng):
+    X = unit * rng.normal(size=(70, 3))
+    kernels = [RBF(unit * width) for width in (0.25, 16.0, 1.0, 2.0, 0.5)]
+    grams = expand(kernels, None, X)
+    assert isinstance(grams, PowerGrams)
+    for i, kernel in enumerate(kernels):
+        assert_allclose(grams.term(i), kernel(X), rtol=1e-9, atol=1e-12)
+
+
+def test_kernels_of_very_different_widths_are_powers_of_several(rng):
+    X = rng.normal(size=(70, 3))
+    kernels = [RBF(2.0**k) for k in range(-8, 9, 2)]  # 32 squarings from the widest to the narrowest
+    grams = expand(kernels, None, X)
+    assert [len(places) for places, _ in grams.kinds] == [6, 3]
+    for i, kernel in enumerate(kernels):
+        assert_allclose(grams.term(i), kernel(X), rtol=1e-8, atol=1e-12)
 
 
 def test_narrow_kernels_have_no_factors_and_stay_as_they_are(rng):

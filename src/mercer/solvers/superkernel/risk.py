@@ -71,10 +71,11 @@ class KernelRisk:
         self.n_rows = sum(len(problem.rows) for problem in self.problems)
         self.coef = [balance(problem.y) for problem in self.problems]  # a ∘ y; each SVM starts from the last
         self.is_hard = [False] * len(self.problems)
+        self.K: Array | None = None  # the memory of the last K(β)
 
     def ask(self, beta: Array, tol: float) -> Plane:
         """Solve the SVMs for K(β) up to a relative gap, and return the plane that touches there."""
-        K = self.grams.combine(beta)
+        K = self.K = self.grams.combine(beta, self.K)
         value, offset, slope = 0.0, 0.0, np.zeros(self.grams.n_terms)
         for place, (rows, y) in enumerate(self.problems):
             part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]

@@ -107,8 +107,7 @@ def centre(K: Array) -> None:
 
 def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) -> DenseSVM:
     lower, upper, coef = np.minimum(y, 0.0), np.maximum(y, 0.0), start.copy()
-    support = np.flatnonzero(coef)
-    g = y + coef[support] @ distance[support]
+    g = y + coef @ distance
     rough = min(SETTINGS.residual_per_tol * tol, SETTINGS.roughest)
     residual, left = max(SETTINGS.residual, rough), steps * len(y)
     while True:

@@ -27,8 +27,8 @@ class Grams(ABC):
     n_rows: int
 
     @abstractmethod
-    def combine(self, beta: Array) -> Array:
-        """Return K(β), an array of its own."""
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
+        """Return K(β), in the array `out` or in one of its own: new memory takes as long as the sums do."""
 
     @abstractmethod
     def quadratics(self, v: Array) -> Array:
@@ -89,9 +89,10 @@ class HeldGrams(Grams):
         self.stack = stack
         self.n_terms, self.n_rows = stack.shape[:2]
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
-        K: Array = np.tensordot(beta, self.stack, axes=1)
+        K = np.empty(self.stack.shape[1:]) if out is None else out
+        np.matmul(beta, self.stack.reshape(self.n_terms, -1), out=K.reshape(-1))
         return K
 
     def quadratics(self, v: Array) -> Array:
@@ -117,9 +118,10 @@ class ComputedGrams(Grams):
         self.compute = compute
         self.n_terms, self.n_rows = n_terms, n_rows
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
-        K = np.zeros((self.n_rows, self.n_rows))
+        K = np.empty((self.n_rows, self.n_rows)) if out is None else out
+        K[:] = 0.0
         for i in np.flatnonzero(beta):
             K += beta[i] * self.term(int(i))
         return K
@@ -152,9 +154,10 @@ class SeriesGrams(Grams):
         self.terms, self.kappa = terms, kappa
         self.n_terms, self.n_rows = len(terms.weights), len(kappa)
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
-        K = np.zeros_like(self.kappa)
+        K = np.empty_like(self.kappa) if out is None else out
+        K[:] = 0.0
         add_terms(self.terms._replace(weights=beta * self.terms.weights), self.kappa, K)
         return K
 
@@ -194,12 +197,13 @@ class JointGrams(Grams):
         self.n_rows = self.kinds[0][1].n_rows
         self.n_terms = sum(grams.n_terms for _, grams in self.kinds)
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
-        first, *others = (grams.combine(beta[places]) for places, grams in self.kinds)
-        for K in others:
-            first += K
-        return first
+        (places, first), *others = self.kinds
+        K = first.combine(beta[places], out)
+        for places, grams in others:
+            K += grams.combine(beta[places])
+        return K
 
     def quadratics(self, v: Array) -> Array:
         """Return q_i(v) for each i."""

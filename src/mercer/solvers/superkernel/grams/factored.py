@@ -31,11 +31,11 @@ class FactoredGrams(Grams):
         self.F = np.concatenate(factors, axis=1)
         self.owner = np.repeat(np.arange(self.n_terms), np.diff(self.start))
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
         used = beta[self.owner] != 0
         F = self.F[:, used] * np.sqrt(beta[self.owner][used])
-        return F @ F.T
+        return np.matmul(F, F.T, out=out)
 
     def quadratics(self, v: Array) -> Array:
         """Return q_i(v) for each i."""

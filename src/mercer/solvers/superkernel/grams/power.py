@@ -11,10 +11,15 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from mercer._typing import Array, Index
 from mercer.compiled import njit
 from mercer.solvers.superkernel.grams.dense import Grams
+
+ROWS = 64  # of a block of the symmetric sum, which is mirrored as a whole
+NOTHING = 1e-70  # squares of less count as zero: below 1e-308 a processor would take a hundred times as long
+AT_ONCE = 256  # numbers whose powers stay in the nearest cache
 
 
 @final
@@ -26,21 +31,27 @@ class PowerGrams(Grams):
         self.order = np.argsort(squarings, kind="stable")
         self.n_terms, self.n_rows = len(squarings), len(E)
 
-    def combine(self, beta: Array) -> Array:
+    def combine(self, beta: Array, out: Array | None = None) -> Array:
         """Return K(β)."""
-        return self._sum(beta, slice(None))
+        K = np.empty_like(self.E) if out is None else out
+        _sum_powers(self.E, self.squarings[self.order], beta[self.order], K, True)
+        for rows in gen_batches(self.n_rows, ROWS):
+            K[rows.stop :, rows] = K[rows, rows.stop :].T
+        return K
 
     def quadratics(self, v: Array) -> Array:
         """Return q_i(v) for each i."""
         support = np.flatnonzero(v)
-        E = self.E if len(support) == len(v) else self.E[np.ix_(support, support)]
         forms = np.empty(self.n_terms)
-        forms[self.order] = _forms_of_powers(E, self.squarings[self.order], v[support])
+        forms[self.order] = _forms_of_powers(self.E, self.squarings[self.order], v[support], support)
         return forms
 
     def some_rows(self, i: int, rows: slice) -> Array:
         """Return some rows of K_i."""
-        return self._sum(np.eye(self.n_terms)[i], rows)
+        total = np.empty_like(self.E[rows])
+        weights = np.eye(self.n_terms)[i][self.order]
+        _sum_powers(self.E[rows], self.squarings[self.order], weights, total, False)
+        return total
 
     def spreads(self) -> Array:
         """Return the mean squared distance of the rows from their mean, in the space of each matrix."""
@@ -51,41 +62,48 @@ class PowerGrams(Grams):
         """Return the matrices of some of the rows."""
         return PowerGrams(self.E[np.ix_(rows, rows)], self.squarings)
 
-    def _sum(self, beta: Array, rows: slice) -> Array:
-        total = np.empty_like(self.E[rows])
-        _sum_powers(self.E[rows], self.squarings[self.order], beta[self.order], total)
-        return total
-
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _sum_powers(E: Array, squarings: NDArray[np.int64], weights: Array, total: Array) -> None:
-    power = np.empty(E.shape[1])
+def _sum_powers(E: Array, squarings: NDArray[np.int64], weights: Array, total: Array, upper: bool) -> None:
+    """Fill in the sums, all of them or, a block of rows at a time, those from the diagonal on."""
+    powers = np.empty(AT_ONCE)
     for row in range(len(E)):
-        power[:] = E[row]
-        total[row] = 0.0
-        done = 0
-        for i in range(len(weights)):
-            if weights[i] == 0.0:
-                continue
-            while done < squarings[i]:
-                power *= power
-                done += 1
-            for k in range(len(power)):
-                total[row, k] += weights[i] * power[k]
+        for start in range(row // ROWS * ROWS if upper else 0, E.shape[1], AT_ONCE):
+            some = total[row, start : start + AT_ONCE]
+            power = powers[: len(some)]
+            power[:] = E[row, start : start + AT_ONCE]
+            some[:] = 0.0
+            done = 0
+            for i in range(len(weights)):
+                if weights[i] == 0.0:
+                    continue
+                while done < squarings[i] - 1:  # two at a time: half as often through the numbers
+                    for k in range(len(power)):
+                        square = power[k] * power[k] if power[k] > NOTHING else 0.0
+                        power[k] = square * square
+                    done += 2
+                if done < squarings[i]:
+                    for k in range(len(power)):
+                        power[k] = power[k] * power[k] if power[k] > NOTHING else 0.0
+                    done += 1
+                for k in range(len(power)):
+                    some[k] += weights[i] * power[k]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _forms_of_powers(E: Array, squarings: NDArray[np.int64], v: Array) -> Array:
-    """Return vᵀ K_i v for each i, squarings ascending; E is symmetric."""
+def _forms_of_powers(E: Array, squarings: NDArray[np.int64], v: Array, places: Index) -> Array:
+    """Return vᵀ K_i v over some rows for each i, squarings ascending; E is symmetric."""
     forms = np.zeros(len(squarings))
     power = np.empty(len(v))
     for row in range(len(v)):
-        some = power[: row + 1]
-        some[:] = E[row, : row + 1]
+        some, numbers = power[: row + 1], E[places[row]]
+        for k in range(row + 1):
+            some[k] = numbers[places[k]]
         done = 0
         for i in range(len(squarings)):
             while done < squarings[i]:
-                some *= some
+                for k in range(row + 1):
+                    some[k] = some[k] * some[k] if some[k] > NOTHING else 0.0
                 done += 1
             below = 0.0
             for k in range(row + 1):
