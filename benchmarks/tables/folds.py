@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from mercer.papers.harness import Split
 from mercer.search.candidates import Candidate
-from mercer.search.label_task import LabelTask, decide
+from mercer.search.decisions import decide
+from mercer.search.label_task import LabelTask
 
 N_FOLDS = 5
 

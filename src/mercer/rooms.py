@@ -1,5 +1,6 @@
 """Packages whose modules are imported when a name of theirs is first asked for."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -16,3 +17,8 @@ def open_when_asked(
         raise AttributeError(f"module {room!r} has no attribute {name!r}")
 
     return get, lambda: sorted(homes)
+
+
+def is_instance(value: Any, module: str, name: str) -> bool:
+    """Return whether a value is of a class that need not be imported for that: then there is none of it."""
+    return module in sys.modules and isinstance(value, getattr(sys.modules[module], name))

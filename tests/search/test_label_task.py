@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 
 from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel, TreeSVC
 from mercer.search import Candidate, SearchWarning
-from mercer.search.label_task import LabelTask, decide
+from mercer.search.decisions import decide
+from mercer.search.label_task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_moons(60, noise=0.3, random_state=0)

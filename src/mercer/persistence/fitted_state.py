@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.svm._base import BaseLibSVM
 from sklearn.utils._array_api import _estimator_with_converted_arrays
 
 from mercer.arrays import is_of_torch, to_numpy
@@ -18,6 +17,7 @@ from mercer.persistence.allowed_types import stable_name
 from mercer.persistence.errors import ModelFileError
 from mercer.persistence.libsvm import check_machine
 from mercer.persistence.one_hot import check_encoder
+from mercer.rooms import is_instance
 
 INDEX, REAL, FLAG = "integers", "numbers", "truth values"
 KINDS = {INDEX: "iu", REAL: "iuf", FLAG: "b"}
@@ -159,7 +159,7 @@ def check_state(estimator: Any) -> None:
     for part in _parts(estimator):
         name = stable_name(type(part))
         _check_methods(part, name)
-        if isinstance(part, BaseLibSVM):
+        if is_instance(part, "sklearn.svm._base", "BaseLibSVM"):
             check_machine(part)
         elif isinstance(part, OneHotEncoder):
             check_encoder(part)

@@ -5,19 +5,21 @@ crashes. What scikit-learn itself checks before a prediction (types and order of
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.svm._base import BaseLibSVM
 
 from mercer.persistence.errors import ModelFileError
+
+if TYPE_CHECKING:
+    from sklearn.svm._base import BaseLibSVM
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
-def check_machine(machine: BaseLibSVM) -> None:
+def check_machine(machine: "BaseLibSVM") -> None:
     """Refuse a support vector machine whose arrays do not fit together."""
     attributes = vars(machine)
     kind = type(machine)

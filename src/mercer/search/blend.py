@@ -15,7 +15,7 @@ twice counts twice. Among numbers the mean may be a member: it draws the others 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.regression.intervals import UnseenErrors, check_coverage
-from mercer.search.calibration import by_class
-from mercer.search.label_race import log_losses
-from mercer.search.label_task import decision_values
+from mercer.search.calibration import by_class, log_losses
+from mercer.search.decisions import decision_values
 from mercer.search.result import Measure
-from mercer.search.sample_race import SampleRace
+
+if TYPE_CHECKING:
+    from mercer.search.sample_race import SampleRace
 
 Losses = Callable[[Array, Any], Array]
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
@@ -210,7 +211,7 @@ class Ballot(NamedTuple):
         return select(self.values, self.truth, self.sample_weight, self.candidates, losses)
 
 
-def hold_ballot(race: SampleRace) -> Ballot:
+def hold_ballot(race: "SampleRace") -> Ballot:
     """Return what is known of those that may be members."""
     entries = race.eligible()
     places = race.scored(entries)[1]

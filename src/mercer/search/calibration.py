@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from mercer._typing import Array, Index
 
@@ -136,3 +136,9 @@ def _targets(truth: Index, n_classes: int, weight: Array) -> Array:
     targets = np.repeat(1.0 / ((counts + 2.0) * (n_classes - 1))[:, None], n_classes, axis=1)
     targets[np.arange(len(truth)), truth] = (counts + 1.0) / (counts + 2.0)
     return targets
+
+
+def log_losses(values: Array, label: Index) -> Array:
+    """Return −log of the probability of each sample's class, (n_settings, n_samples)."""
+    losses: Array = -log_softmax(values, axis=2)[:, np.arange(len(label)), label]
+    return losses

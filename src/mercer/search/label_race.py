@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from mercer._typing import Array, Index
-from mercer.search.calibration import Calibration, fit_calibration
+from mercer.search.calibration import Calibration, fit_calibration, log_losses
 from mercer.search.interval import mean_variance, share_interval, standard_error
 from mercer.search.result import Measure
 from mercer.search.sample_race import SampleRace
@@ -103,9 +102,3 @@ class LabelRace(SampleRace):
             return n
         counts = np.unique(self.task.label[self.rows[places]], return_counts=True)[1]
         return n * len(counts) ** 2 / (len(places) * float(np.sum(1.0 / counts)))
-
-
-def log_losses(values: Array, label: Index) -> Array:
-    """Return −log of the probability of each sample's class, (n_settings, n_samples)."""
-    losses: Array = -log_softmax(values, axis=2)[:, np.arange(len(label)), label]
-    return losses

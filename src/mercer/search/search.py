@@ -17,8 +17,9 @@ from mercer.samples import encode_rows
 from mercer.search.base import KernelSearch
 from mercer.search.blend import Ballot, Blend, held_out_values, make_blend, measure_blend
 from mercer.search.calibration import Calibration
+from mercer.search.decisions import decide
 from mercer.search.label_race import LabelRace
-from mercer.search.label_task import LabelTask, decide
+from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.result import Measure
 from mercer.search.schedule import Clock

@@ -12,7 +12,6 @@ from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import _libsvm
 from sklearn.utils import assert_all_finite
 
 from mercer._typing import Array, Index
@@ -104,6 +103,8 @@ class _Found(NamedTuple):
 
 def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, warn: bool) -> _Found:
     """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit."""
+    from sklearn.svm import _libsvm  # to predict, it need not be imported
+
     _libsvm.set_verbosity_wrap(0)
     support, _, n_support, coef, intercept, _, _, stopped, n_iter = _libsvm.fit(
         K,

@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.callback import CallbackContext, with_callbacks
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils._array_api import _average
 from sklearn.utils.validation import check_consistent_length
 
@@ -52,6 +50,8 @@ def split_folds(
 
     Rows of no weight do not count, nor do others than those `among` which to stay.
     """
+    from sklearn.model_selection import check_cv  # to predict, it need not be imported
+
     check_consistent_length(samples.X, groups)
     rows, label = np.arange(len(samples.X)), to_numpy(samples.label)  # splitters are for NumPy alone
     groups = to_numpy(groups) if is_of_torch(groups) else groups
@@ -169,6 +169,8 @@ class SelectedCSVC(DualSVC):
             return float(
                 _average(xp.astype(chosen == test.label, xp.float64), weights=test.sample_weight, xp=xp)
             )
+        from sklearn.metrics import check_scoring
+
         weighted = test.sample_weight is not None and not callable(self.scoring)
         options = {"sample_weight": test.sample_weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)

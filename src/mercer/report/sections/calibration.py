@@ -8,7 +8,7 @@ from mercer._typing import Array, Flags
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink
-from mercer.search.label_task import decision_values
+from mercer.search.decisions import decision_values
 from mercer.search.result import Z95
 from mercer.search.words import percent
 

@@ -9,7 +9,7 @@ from mercer._typing import Array, Flags
 from mercer.report.content import Omitted, Section, Subject
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
-from mercer.search.label_task import decision_values
+from mercer.search.decisions import decision_values
 
 SIZE = (4.5, 3.7)  # inches
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import nearest_rows
-from mercer.search.label_task import decision_values
+from mercer.search.decisions import decision_values
 from mercer.search.words import percent
 
 MOST_SHOWN = 8

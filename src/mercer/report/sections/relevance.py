@@ -11,7 +11,8 @@ from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
-from mercer.search.label_task import LabelTask, decision_values
+from mercer.search.decisions import decision_values
+from mercer.search.label_task import LabelTask
 
 REPEATS = 3
 MOST_PREDICTIONS = 100_000  # of shuffled samples, in all
