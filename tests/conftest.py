@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,17 @@ def pytest_configure(config: pytest.Config) -> None:
         from margins import Recorder
 
         config.pluginmanager.register(Recorder(path.absolute()))
+
+
+@pytest.fixture
+def have_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that gives this machine so many bytes, even one that cannot say how many it has."""
+
+    def have(n_bytes: int) -> None:
+        pages = {"SC_PHYS_PAGES": n_bytes, "SC_PAGE_SIZE": 1}
+        monkeypatch.setattr("os.sysconf", pages.__getitem__, raising=False)
+
+    return have
 
 
 @pytest.fixture

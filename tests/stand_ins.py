@@ -1,4 +1,4 @@
-"""Stand-ins that tests share: odd base kernels, a callback that stops, and a process to be interrupted."""
+"""What tests share: odd base kernels, a callback that stops, a process to be interrupted, and patience."""
 
 import signal
 import subprocess
@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
+
+PATIENCE = 600  # seconds for what takes one, since a machine that is busy with other things is slow
 
 
 class Function(Kernel):

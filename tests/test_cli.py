@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mercer import cli, papers
 from papers.harness.toy import failing_on, interrupted_after, make_figure, make_table
-from stand_ins import interruptible
+from stand_ins import PATIENCE, interruptible
 
 
 @pytest.fixture
@@ -215,11 +215,10 @@ def test_ctrl_c_on_a_real_run_keeps_what_is_done(tmp_path):
     options = ["--data", "twonorm", "--methods", "AB-Stump", "--repeats", "100000"]
     with interruptible(command + options, tmp_path) as process:
         store = tmp_path / ".mercer" / "papers" / "ll05.jsonl"
-        deadline = time.monotonic() + 60
-        while not store.exists() and time.monotonic() < deadline:
+        while process.poll() is None and not (store.exists() and store.stat().st_size):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in err
     table = json.loads(out)["tables"][0]

@@ -18,6 +18,7 @@ from commands.tables_at_hand import make_table
 from forgery import repack, unpack
 from mercer.commands.inputs import MOST_CLASSES
 from mercer.persistence import archive
+from stand_ins import PATIENCE
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such pipes and signals")
 CHANGES = {
@@ -169,8 +170,8 @@ def test_a_run_that_is_ended_from_outside_leaves_nothing(tmp_path):
                 pass
             assert len(processes_of(process.pid)) > 1  # it has workers
             process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=60)
-            deadline = time.monotonic() + 10
+            out, err = process.communicate(timeout=PATIENCE)
+            deadline = time.monotonic() + PATIENCE
             while processes_of(process.pid) and time.monotonic() < deadline:
                 time.sleep(0.1)
             assert processes_of(process.pid) == []
@@ -182,6 +183,7 @@ def test_a_run_that_is_ended_from_outside_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["data.csv"]
 
 
+@POSIX
 def test_a_file_in_the_making_is_removed_when_the_run_is_ended(tmp_path):
     program = (
         "import os, signal, sys; from pathlib import Path; from mercer import cli; "

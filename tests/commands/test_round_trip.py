@@ -31,7 +31,7 @@ from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import describe_settings
-from stand_ins import interruptible
+from stand_ins import PATIENCE, interruptible
 
 LEARN = ("learn", "data.csv", "--target", "state", *QUICK)
 
@@ -545,7 +545,7 @@ def test_ctrl_c_on_a_real_run_keeps_the_best(tmp_path):
         while "after 1 fold" not in (process.stderr.readline() or "after 1 fold"):
             pass
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in err
     assert process.returncode == 130
     assert "it was interrupted" in out

@@ -29,7 +29,7 @@ def test_of_many_rows_a_rank_is_the_share_of_those_with_less():
 def test_equal_values_share_the_middle_of_their_ranks():
     column = np.repeat([0.0, 1.0, 2.0], [20, 50, 30])[:, None]
     ranks = Ranked.spanning(column, RBF()).ranks(np.array([[0.0], [1.0], [2.0], [-1.0], [3.0]]))[:, 0]
-    assert_allclose(ranks[:3], [0.1, 0.45, 0.85], atol=0.01)
+    assert_allclose(ranks[:3], [0.1, 0.45, 0.85], atol=0.015)
     assert_array_equal(ranks[3:], [0.0, 1.0])
 
 

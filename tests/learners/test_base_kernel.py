@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Kernel
 
-from mercer import limits
 from mercer.kernels import Projected
 from mercer.learners.base_kernel import check_base, evaluate, frame_rows
 
@@ -122,7 +121,7 @@ def test_a_base_that_is_not_positive_semi_definite_is_refused(rng):
         frame_rows(rng.normal(size=(3, 2)), Broken(-1.0), 5)
 
 
-def test_too_many_rows_are_refused_before_the_work_starts(monkeypatch, rng):
-    monkeypatch.setattr(limits.os, "sysconf", lambda name: 100)  # 10 000 bytes
+def test_too_many_rows_are_refused_before_the_work_starts(have_memory, rng):
+    have_memory(10_000)
     with pytest.raises(MemoryError, match=r"The base kernel of 20 rows needs .* Use fewer rows, or no base"):
         frame_rows(rng.normal(size=(20, 2)), RBF(), 5)

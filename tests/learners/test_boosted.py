@@ -602,9 +602,9 @@ def test_pairs_that_say_nothing_are_refused_with_a_reason():
 
 
 @pytest.mark.parametrize("unlabelled", [None, np.tile(np.eye(4), (40, 1))], ids=["alone", "unlabelled"])
-def test_a_base_kernel_that_does_not_fit_into_memory_is_refused(monkeypatch, unlabelled):
+def test_a_base_kernel_that_does_not_fit_into_memory_is_refused(have_memory, unlabelled):
     X, y = some_data(210)
-    monkeypatch.setattr("os.sysconf", lambda name: 1000)  # a megabyte: two matrices fit, three do not
+    have_memory(1_000_000)  # two matrices fit, three do not
     with pytest.raises(MemoryError, match=r"210 rows.*or use no base kernel"):
         BoostedKernel(RBF()).fit(X, y, unlabelled=unlabelled)
     assert BoostedKernel(n_rounds=1).fit(X, y).n_rounds_ == 1
@@ -621,10 +621,10 @@ def test_pairs_come_before_labels_and_the_svm_gets_the_labels(rng):
     assert list(svm.classes_) == ["a", "b", "c"]
 
 
-def test_more_pairs_than_fit_into_memory_are_refused_before_any_is_made(monkeypatch):
+def test_more_pairs_than_fit_into_memory_are_refused_before_any_is_made(have_memory):
     y = np.arange(251) % 2
     X = y[:, None] - 0.5
-    monkeypatch.setattr("os.sysconf", lambda name: 1000)  # a machine with one megabyte
+    have_memory(1_000_000)
     with pytest.raises(MemoryError, match=r"251 rows needs .*Set max_pairs, such as"):
         BoostedKernel().fit(X, y)
     with pytest.raises(MemoryError, match=r"or use no base kernel"):

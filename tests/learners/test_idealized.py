@@ -712,14 +712,15 @@ def test_wrong_parameters_are_refused_with_a_reason(params, error, message):
         learn(**params).fit(*some_data())
 
 
-def test_a_step_that_does_not_fit_into_memory_is_refused(monkeypatch):
+def test_a_step_that_does_not_fit_into_memory_is_refused(have_memory):
     X, y = some_data(40, 4)
-    monkeypatch.setattr("os.sysconf", lambda name: 40)  # 1600 bytes: ten unknowns need 6400
+    have_memory(1600)  # ten unknowns need 6400
     with pytest.raises(MemoryError, match=r"A step with 10 unknowns .* Lower max_rank"):
         learn().fit(X, y)
 
 
-def test_more_pairs_than_memory_are_refused_before_they_are_written_down():
+def test_more_pairs_than_memory_are_refused_before_they_are_written_down(have_memory):
+    have_memory(10**12)
     X = np.random.default_rng(0).normal(size=(10**6, 1))  # 5e11 pairs
     with pytest.raises(MemoryError, match=r"all 499999500000 pairs needs .* Set n_neighbors"):
         learn(n_neighbors=None).fit(X, X[:, 0] > 0)

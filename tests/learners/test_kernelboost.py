@@ -312,6 +312,7 @@ def test_rows_are_transformed_one_by_one_as_together_and_in_any_order():
     assert_allclose(learner.transform(more[::-1]), whole[::-1], atol=1e-10)
 
 
-def test_memory_that_there_is_not_is_said_before_it_starts():
+def test_memory_that_there_is_not_is_said_before_it_starts(have_memory):
+    have_memory(10**12)
     with pytest.raises(MemoryError, match="KernelBoost on 3 rows of 60000 columns"):
         KernelBoost(n_rounds=1000).fit(np.random.default_rng(0).normal(size=(3, 60000)), [0, 1, 1])

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_friedman1
 from sklearn.svm import SVR
 
-from mercer import PerceptronRegressor, PerceptronRegressorCV
+from mercer import PerceptronRegressor, PerceptronRegressorCV, StumpRegressorCV
 
 X, y = make_friedman1(70, n_features=5, noise=1.0, random_state=0)
 Z = (y - y.mean()) / y.std()
@@ -71,9 +71,10 @@ def test_many_slices_come_near_to_the_exact_machine():
 def test_it_beats_an_additive_model_where_features_act_together():
     X, y = make_friedman1(800, n_features=5, noise=1.0, random_state=0)
     X_new, y_new = make_friedman1(500, n_features=5, random_state=1)
+    additive = StumpRegressorCV(6, random_state=0).fit(X, y).score(X_new, y_new)
     for method in ("exact", "sliced"):
         model = PerceptronRegressorCV(6, method=method, n_directions=64, random_state=0).fit(X, y)
-        assert model.score(X_new, y_new) > 0.93
+        assert 1.0 - model.score(X_new, y_new) < 0.8 * (1.0 - additive)
         low, high = model.predict_interval(X_new, 0.8)
         assert np.all(low < high)
 

@@ -6,10 +6,12 @@ from sklearn.datasets import load_iris
 
 from mercer import KernelSearchCV, StumpSVC
 from mercer.report import write_report
-from report.browser import Browser, find_browser
 
+pytest.importorskip("fcntl")  # by which pipes get the numbers that chromium asks for
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
+
+from report.browser import Browser, find_browser
 
 SCRIPT = "<script>alert(1)</script>"
 

@@ -233,7 +233,7 @@ def test_it_is_saved_whole_and_as_what_predicts(found, tmp_path):
 
 def test_with_a_budget_there_is_a_model_of_what_was_done():
     X, y = make_friedman1(2500, noise=1.0, random_state=0)
-    search = KernelSearchRegressor(budget=2.0, random_state=0)
+    search = KernelSearchRegressor(budget=0.5, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchWarning)
         search.fit(X, y)

@@ -22,6 +22,7 @@ from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
 from mercer.search.label_task import LabelTask, draw_by_class
 from search.odd_classifiers import Sign, start_journal, two_blobs
+from stand_ins import PATIENCE
 
 MOONS = make_moons(80, noise=0.25, random_state=0)
 IRIS = load_iris(return_X_y=True)
@@ -279,15 +280,15 @@ def test_a_cluster_of_dask_gets_the_samples_once_and_finds_the_same(monkeypatch)
     quiet = {"dashboard_address": ":0", "processes": False, "n_workers": 2, "threads_per_worker": 1}
     patient = {  # a machine that is busy with other things is slow, and no worker is dead for that
         "distributed.scheduler.worker-ttl": None,
-        "distributed.comm.timeouts": {"connect": "600s", "tcp": "600s"},
+        "distributed.comm.timeouts": {"connect": PATIENCE, "tcp": PATIENCE},
         "distributed.scheduler.work-stealing": False,
     }
     with (
         dask.config.set(patient),
         distributed.LocalCluster(**quiet) as cluster,
-        distributed.Client(cluster, timeout=600),
+        distributed.Client(cluster, timeout=PATIENCE),
     ):
-        with joblib.parallel_config(backend="dask", wait_for_workers_timeout=600):
+        with joblib.parallel_config(backend="dask", wait_for_workers_timeout=PATIENCE):
             spread = search_among(n_jobs=2).fit(X, y)
         assert "evaluate" in str(cluster.scheduler.task_prefixes)  # the work was done there
     assert sum(isinstance(data, LabelTask) for data in sent) == 1

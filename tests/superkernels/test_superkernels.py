@@ -1,6 +1,5 @@
 """Superkernels: the formulas, and the two laws of [OSW02, Definition 5]."""
 
-import os
 from math import factorial
 
 import numpy as np
@@ -315,7 +314,7 @@ def test_columns_that_are_constant_leave_nothing_to_widths():
         expand(Widths(), np.ones((5, 2)))
 
 
-def test_a_matrix_that_is_too_large_is_said_before_it_is_made(rng, monkeypatch):
-    monkeypatch.setattr(os, "sysconf", lambda name: 100)  # so many pages, each of so many bytes
+def test_a_matrix_that_is_too_large_is_said_before_it_is_made(rng, have_memory):
+    have_memory(10_000)
     with pytest.raises(MemoryError, match="Gram matrices"):
         explicit.keep([explicit.Term(RBF(), None, 1.0)], rng.normal(size=(50, 2)))

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from mercer import PerceptronRegressor, PerceptronSVC, PerceptronSVCCV, limits
+from mercer import PerceptronRegressor, PerceptronSVC, PerceptronSVCCV
 from mercer.datasets import threenorm
 from mercer.kernels import Perceptron
 from mercer.svm.perceptron import draw_directions
@@ -107,8 +107,8 @@ def test_bad_parameters_are_named_whatever_the_method(method, parameters):
         PerceptronSVC(**{"method": method, **parameters}).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_memory_that_is_not_there_is_said_before_it_starts(monkeypatch):
-    monkeypatch.setattr(limits.os, "sysconf", lambda name: 100)  # a machine with 10 kB
+def test_memory_that_is_not_there_is_said_before_it_starts(have_memory):
+    have_memory(10_000)
     X, y = threenorm(30, random_state=0)
     with pytest.raises(MemoryError, match=r"30 rows.*sliced"):
         PerceptronSVC(method="exact").fit(X, y)

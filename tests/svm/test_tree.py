@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from mercer import TreeSVC, TreeSVCCV, limits
+from mercer import TreeSVC, TreeSVCCV
 from mercer.datasets import threenorm, twonorm
 from mercer.kernels import Ranked, Rescaled, Tree
 from mercer.svm import tree
@@ -126,9 +126,9 @@ def test_kernel_values_are_kept_or_computed_anew_with_the_same_result(monkeypatc
     assert (len(blocks) == 15) if held else (len(blocks) > 60)
 
 
-def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch):
+def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed(have_memory):
     X, y = threenorm(100, random_state=0)
-    monkeypatch.setattr(limits.os, "sysconf", lambda name: 100)
+    have_memory(10_000)
     with pytest.raises(MemoryError, match="method='nystroem'"):
         TreeSVC(method="exact").fit(X, y)
 

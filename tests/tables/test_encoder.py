@@ -160,8 +160,8 @@ def test_two_columns_of_one_name_are_refused():
         TableEncoder().fit(pd.DataFrame([[1, 2], [2, 3], [4, 9]], columns=["a", "a"]))
 
 
-def test_work_that_does_not_fit_into_memory_says_so_before_it_starts(monkeypatch):
+def test_work_that_does_not_fit_into_memory_says_so_before_it_starts(have_memory):
     encoder = TableEncoder().fit(table_of(size=["1", "2", "5", "4"]))
-    monkeypatch.setattr("os.sysconf", lambda name: 10)
+    have_memory(100)
     with pytest.raises(MemoryError, match="Take fewer rows"):
         encoder.transform(table_of(size=["1", "2", "3", "4"]))

@@ -41,9 +41,9 @@ def test_half_a_compressed_file_gets_a_sentence(tmp_path, cut):
         read_table(tmp_path / "table.csv.gz")
 
 
-def test_what_unpacks_to_more_than_there_is_memory_for_is_refused(tmp_path, monkeypatch):
+def test_what_unpacks_to_more_than_there_is_memory_for_is_refused(tmp_path, have_memory):
     (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"a" * 1_000_000))
-    monkeypatch.setattr("os.sysconf", lambda name: 1000)
+    have_memory(1_000_000)
     with pytest.raises(MemoryError, match="unpacked, needs"):
         read_table(tmp_path / "table.csv.gz")
 
