@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # What lands must not hang on luck: hypothesis draws the same examples each time; HYPOTHESIS=explore, others.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("explore", print_blob=True)
+# Nor on the clock: on a busy machine an example may take long, and so may drawing it.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, **PATIENT)
+settings.register_profile("explore", print_blob=True, **PATIENT)
 settings.load_profile("explore" if os.environ.get("HYPOTHESIS") == "explore" else "same")
 
 

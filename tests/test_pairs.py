@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -43,7 +43,6 @@ def test_checked_pairs_are_sorted_and_each_is_there_once():
     assert found.similar.dtype == found.dissimilar.dtype == np.intp
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_check_keeps_the_set_of_pairs(data):
     similar, dissimilar = data.draw(some_pairs(7)), data.draw(some_pairs(7))

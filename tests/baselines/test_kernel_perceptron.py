@@ -69,7 +69,7 @@ def test_two_classes_are_learned_as_it_is_told(kernel):
     assert model.n_updates_ == changed.sum()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 15), n_epochs=st.integers(1, 4))
 def test_many_classes_are_learned_as_it_is_told_with_ties_in_plenty(seed, n, n_epochs):
     X, y = three_classes(n, seed)

@@ -29,7 +29,7 @@ def candidates(scores, slopes):
     return np.concatenate([[first - 1 - abs(first)], middles, [last + 1 + abs(last)]])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 15), whole=st.booleans())
 def test_the_step_has_the_lowest_weighted_error_on_its_line(seed, n, whole):
     rng = np.random.default_rng(seed)

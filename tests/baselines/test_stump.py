@@ -27,7 +27,7 @@ def test_a_stump_is_q_times_the_sign_of_the_difference():
     assert_array_equal(DecisionStump(0, -np.inf, -1)(X), [-1, -1, -1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), D=st.integers(1, 4), n_values=st.integers(1, 6))
 def test_the_learner_finds_the_lowest_weighted_error_of_all_stumps(seed, n, D, n_values):
     rng = np.random.default_rng(seed)

@@ -116,7 +116,7 @@ def test_the_step_minimises_its_bound_on_the_pairs(loss):
         assert bound(nearby) > bound(alpha)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n_classes=st.integers(2, 5),

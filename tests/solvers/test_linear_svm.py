@@ -34,7 +34,7 @@ def test_an_intercept_that_is_free_in_a_range_is_its_middle():
     assert_allclose([found.w[0], found.b], [svc.coef_[0, 0], svc.intercept_[0]], atol=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(2, 60),

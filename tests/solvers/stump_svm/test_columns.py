@@ -37,7 +37,7 @@ matrices = hnp.arrays(
 
 
 @given(X=matrices, seed=st.integers(0, 2**32 - 1), balanced=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_columns_multiply_like_the_gram_matrix(X, seed, balanced):
     v = np.random.default_rng(seed).normal(size=len(X))
     v -= v.mean() * balanced
@@ -80,7 +80,7 @@ columns_of_all_kinds = hnp.arrays(
 
 
 @given(columns_of_all_kinds)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_codes_are_the_places_among_the_distinct_values(column):
     distinct, place = np.unique(column, return_inverse=True)
     columns = code_columns(column[:, None])
@@ -89,7 +89,7 @@ def test_codes_are_the_places_among_the_distinct_values(column):
 
 
 @given(columns_of_all_kinds, columns_of_all_kinds, st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_bounds_below_are_counted_as_numpy_does(column, bounds, some):
     bounds = np.sort(bounds) if some else np.empty(0)
     below = np.empty(len(column), dtype=np.uint32)

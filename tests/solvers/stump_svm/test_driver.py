@@ -80,7 +80,7 @@ def problems(draw):
 
 
 @given(problems())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_objective_is_never_above_libsvms_by_more_than_the_tolerance(problem):
     X, y, C = problem
     K = -cdist(X, X, "cityblock")
@@ -100,7 +100,7 @@ def test_a_row_that_balances_all_others_does_not_stop_them_short_of_their_bounds
 
 
 @given(problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_residual_is_the_violation_of_the_optimality_conditions(problem):
     X, y, C = problem
     solution = solve_svm(code_columns(X), y, C, tol=1e-5)

@@ -52,7 +52,7 @@ def run(X, y, C, tol, max_steps, start=None):
 
 
 @given(problems())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_minimum_is_libsvms_to_the_tolerance(problem):
     X, y, C = problem
     K = -cdist(X, X, "cityblock")
@@ -71,7 +71,7 @@ def test_the_minimum_is_libsvms_to_the_tolerance(problem):
 
 
 @given(problems(), st.integers(0, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_step_is_that_of_the_formula(problem, n_before):
     X, y, C = problem
     start, _, _ = run(X, y, C, 1e-6, n_before)
@@ -98,7 +98,7 @@ def test_a_step_is_that_of_the_formula(problem, n_before):
 
 
 @given(problems())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_objective_falls_with_every_step(problem):
     X, y, C = problem
     K = -cdist(X, X, "cityblock")
