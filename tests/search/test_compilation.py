@@ -17,11 +17,11 @@ def make_function():
 
     @njit
     def inner(x):
-        return np.sort(x)[::-1].sum() + np.median(x)
+        return x.sum()
 
     @njit
     def outer(x):
-        return inner(x) + np.argsort(x).sum()
+        return inner(x) + x.size
 
     return outer
 

@@ -44,7 +44,7 @@ def test_the_variance_of_a_mean_is_that_of_independent_groups(rng):
 
 def test_few_groups_have_wide_intervals_and_one_has_none():
     assert_allclose(half_width(1.0), 1.96, atol=1e-3)
-    assert_allclose(half_width(1.0, 5), 2.776, atol=1e-3)
+    assert_allclose(half_width(1.0, 5), 2.7764, atol=1e-3)
     assert np.isnan(half_width(1.0, 1))
 
 
@@ -70,7 +70,7 @@ def test_one_fold_of_five_without_an_error_says_what_it_rests_on():
 def test_the_standard_error_and_the_interval_agree_where_samples_are_many():
     measure = measure_of(400, 5, n=4000)
     assert_allclose(measure.std_error, standard_error(measure.value, 4000 / 2.25), rtol=0.02)
-    assert_allclose(measure.high - measure.value, 1.96 * measure.std_error, rtol=0.1)
+    assert_allclose(measure.high - measure.value, 1.96 * measure.std_error, rtol=0.25)
 
 
 def test_intervals_hold_the_error_on_new_samples(rng):

@@ -137,7 +137,8 @@ def test_the_winner_of_pairs_is_fitted_to_what_was_searched_on(rng):
     assert search.rows_used_ <= 1000 + len(np.unique(np.vstack(pairs)))
 
 
-def test_of_pairs_the_winners_line_has_the_values_of_the_setting_that_was_fitted():
+def test_of_pairs_the_winners_line_has_the_values_of_the_setting_that_was_fitted(monkeypatch):
+    monkeypatch.setattr("mercer.search.pair_task.N_DRAWS", 5)
     for seed in range(20):
         draws = np.random.default_rng(seed)
         tests = [Pairs(np.zeros((8, 2)), np.zeros((8, 2)))] * 3

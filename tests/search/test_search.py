@@ -163,7 +163,7 @@ def test_classes_may_be_many_and_words_and_one_may_have_a_single_row():
     words = np.array(["setosa", "versicolor", "virginica"])[y]
     search = search_among().fit(X, words)
     assert_array_equal(search.classes_, np.unique(words))
-    assert search.score(X, words) > 0.95
+    assert search.score(X, words) > 0.9
     assert search.decision_function(X).shape == (150, 3)
     assert results(search).replace("'setosa'", "0").replace('"', "'") == results(search_among().fit(X, y))
     words[0] = "one of its kind"
