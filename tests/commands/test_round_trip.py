@@ -573,6 +573,15 @@ def test_jobs_are_those_that_the_user_asks_for(mercer, monkeypatch):
     assert asked == [1, 3]
 
 
+@pytest.fixture
+def python_s_own_handler():
+    """Let Ctrl-C raise, as it does but in a process that was started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_s_own_handler")
 def test_ctrl_c_is_acknowledged_at_once(capfd):
     with pytest.raises(KeyboardInterrupt), interrupts.acknowledging_interrupts():
         signal.raise_signal(signal.SIGINT)

@@ -44,7 +44,7 @@ def test_the_time_of_nested_compilations_is_counted_once_and_nothing_else_is():
         function(x)
         taken = time.perf_counter() - start
         first = spent.seconds
-        assert 0.3 * taken < first <= taken
+        assert 0.3 * taken < first < 1.1 * taken  # by two clocks
         function(x)
     assert spent.seconds == first
 
