@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.regression.base import TargetScaling
-from mercer.solvers.stump_svm import Point, RowFunction, Solution, bin_columns, solve_path
+from mercer.solvers.stump_svm import Point, Solution, bin_columns, solve_path
 from mercer.solvers.stump_svm.dask_rows import ClusterError, DaskRows, Part
 from mercer.svm.additive import MAX_STEPS, Units
 from mercer.svm.chunks import as_numbers, check_features, find_fault, find_fault_beside, split_rows
@@ -128,10 +128,10 @@ def _solve(
         rows = DaskRows.over(value, dask.persist(*chunks), int(n_used.sum()))
         (solution,) = solve_path(rows, [float(regressor.C)], plan.loss, **options)
     except ClusterError as error:
-        point = Point(RowFunction(np.zeros_like(value), 0.0), 0.0) if error.point is None else error.point
+        point = Point(np.zeros_like(value), 0.0) if error.point is None else error.point
         error.model = copy(regressor)
         error.model._keep(
-            [describe(Solution(*point, np.empty(0), np.nan, np.inf, 0), plan, coding.units, value)]
+            [describe(Solution(point, point.bias, np.empty(0), np.nan, np.inf, 0), plan, coding.units, value)]
         )
         raise
     return describe(solution, plan, coding.units, value)

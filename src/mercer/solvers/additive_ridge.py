@@ -19,9 +19,9 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from mercer._typing import Array, Index
 from mercer.limits import one_thread
-from mercer.solvers.stump_svm import CodedColumns, RowFunction, Solution, add_up_by_code
+from mercer.solvers.stump_svm import CodedColumns, Point, Solution, add_up_by_code
 from mercer.solvers.stump_svm.driver import SETTINGS
-from mercer.solvers.stump_svm.preconditioner import add_pairs, translate
+from mercer.solvers.stump_svm.preconditioner import add_pairs
 from mercer.solvers.stump_svm.products import look_up
 from mercer.solvers.stump_svm.rows import thin
 
@@ -65,8 +65,7 @@ def coarsen(code: NDArray[Any], weight: Array, count: Array) -> Coarse:
     place = bin_of + q * np.arange(D)[:, None]
     n_rows = min(ROWS_AN_UNKNOWN * D * q, 2 * PASSES * len(weight) // D)
     rows = thin(np.arange(len(weight)), max(1, len(weight) // n_rows))
-    some, coarse = weight[rows], np.empty((D, len(rows)), np.uint8)
-    translate(bin_of, np.take(code, rows, axis=1), coarse)
+    some, coarse = weight[rows], np.array(list(map(np.take, bin_of, np.take(code, rows, axis=1))))
     pairs = np.zeros((1 + D * q, 1 + D * q))
     add_pairs(coarse, q, some, pairs)
     S = pairs[1:, 1:]
@@ -218,7 +217,7 @@ class Problem:
         last = (system.gap > 0.0).sum(axis=1, keepdims=True)
         table = np.take_along_axis(g, np.minimum(np.arange(g.shape[1]), last), axis=1) - g[:, :1]
         bias = system.mean - float((system.count * table).sum()) / system.total
-        function = RowFunction(table, self.f + (system.mean - bias))
+        function = Point(table, self.f + (system.mean - bias))
         coef = self.C * system.weight * (system.error - self.f)
         residual = residual if np.isfinite(residual) else np.inf
         return Solution(function, bias, coef, gap - primal, residual, n_iter)

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from mercer.solvers.stump_svm.driver import DIGITS, HUGE, MOST_TRIALS, SETTINGS, TINY
-from mercer.solvers.stump_svm.rows import SUM_TOL
+from mercer.solvers.stump_svm.driver import DIGITS, MOST_TRIALS, SETTINGS
+from mercer.solvers.stump_svm.losses import WIDTH
+from mercer.solvers.stump_svm.rows import HUGE, SUM_TOL, TINY, TYPICAL
 
 BALANCE_STEPS = 100
 AT_ONCE = 2**28  # numbers of K that are in double precision at a time: 2 GB
@@ -149,8 +150,8 @@ def _begin(K: Any, problems: Problems, start: ManySVMs | None) -> State:
     count, trace = real.sum(1, keepdim=True), K.diagonal().double()[rows]
     # the mean diagonal, less the mean
     diagonal = _sum(real * (trace - multiply(K, rows, real) / count)) / count
-    typical = torch.where(diagonal > 0.0, SETTINGS.typical / diagonal, HUGE)
-    lower, upper, soft = y.clamp(max=0.0) * C, y.clamp(min=0.0) * C, (C / SETTINGS.width).clamp(max=typical)
+    typical = torch.where(diagonal > 0.0, TYPICAL / diagonal, HUGE)
+    lower, upper, soft = y.clamp(max=0.0) * C, y.clamp(min=0.0) * C, (C / WIDTH).clamp(max=typical)
     coef, value, bias = zero, zero, nothing
     if start is not None:
         value = multiply(K, rows, start.coef)

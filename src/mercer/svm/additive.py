@@ -24,7 +24,7 @@ from mercer.solvers.stump_svm import (
     code_columns,
     integrate,
     solve_path,
-    sort_by_counting,
+    sort_rows,
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
@@ -255,9 +255,8 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
         return columns.value, integrate(columns.value, add_up_by_code(columns.code, coef, n_values))
     if len(support) == 0:
         return columns.value[:, :1], np.zeros((len(columns.value), 1))
-    code, order = columns.code[:, support], np.empty((len(columns.code), len(support)), np.int32)
-    sort_by_counting(code, n_values, order)
-    knots = np.take_along_axis(columns.value, np.take_along_axis(code, order, axis=1).astype(np.intp), axis=1)
+    order, values = sort_rows(columns.code[:, support], columns.value)
+    knots = np.ascontiguousarray(values[:, 1:])
     return knots, integrate(knots, coef[support][order])
 
 

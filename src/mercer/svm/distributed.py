@@ -24,7 +24,6 @@ from mercer.samples import NO_NUMBERS, no_numbers
 from mercer.solvers.stump_svm import (
     HINGE,
     Point,
-    RowFunction,
     Solution,
     bin_columns,
     choose_knots,
@@ -254,10 +253,10 @@ def _unfinished(
     n_problems: int,
 ) -> Any:
     """Return the SVM as far as it is fitted: problems whose turn did not come are undecided."""
-    zero = Point(RowFunction(np.zeros_like(value), 0.0), 0.0)
+    zero = Point(np.zeros_like(value), 0.0)
     points = [zero if point is None else point] + [zero] * (n_problems - len(fits) - 1)
-    empty = np.empty(0)
-    rest = [describe(Solution(*p, empty, np.nan, np.inf, 0), plan, coding.units, value) for p in points]
+    ends = [Solution(p, p.bias, np.empty(0), np.nan, np.inf, 0) for p in points]
+    rest = [describe(end, plan, coding.units, value) for end in ends]
     model = copy(svm)
     model._keep_functions([*fits, *rest])
     return model

@@ -104,8 +104,7 @@ def test_some_rows_have_the_operator_of_their_gram_matrix(rng, rows):
     knots = [choose_knots(column, 256) for column in X.T]
     for columns in (code_columns(X), bin_columns(X, knots)):
         part = make_operator(np.ascontiguousarray(columns.code[:, rows]), columns.value)
-        first = columns.value[:, 0] if isinstance(part, CodedColumns) else None
-        assert_same(part.product(v), product_by_gram(X[rows], v, first))
+        assert_same(part.product(v), product_by_gram(X[rows], v, columns.value[:, 0]))
         assert_same(
             columns.product_at(np.where(np.isin(np.arange(30), rows), 1.0, 0.0), np.array(rows)),
             product_by_gram(X[rows], np.ones(len(rows)), columns.value[:, 0]),

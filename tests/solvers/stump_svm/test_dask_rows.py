@@ -14,9 +14,8 @@ from sklearn.utils import gen_batches
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, LogLoss, TableRows, bin_columns, choose_knots, dask_rows
 from mercer.solvers.stump_svm.dask_rows import SHARES, ClusterError, DaskRows, Part
-from mercer.solvers.stump_svm.losses import Rounding
 
-TERM = Rounding(1.0, 0.3, 5.0)
+STIFFNESS = 3.0
 C = 0.02
 
 
@@ -48,15 +47,15 @@ def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
         if kind == "without":
             rows, lazy = (engine.with_penalty(loss, C) for engine in (rows, lazy))
         else:
-            rows, lazy = (engine.recenter(step, loss, TERM) for engine in (rows, lazy))
+            rows, lazy = (engine.recenter(step, STIFFNESS) for engine in (rows, lazy))
         assert lazy.has_centers is rows.has_centers is (kind == "with")
-        seen, expected = (engine.look(point, loss, TERM, 1) for engine in (lazy, rows))
+        seen, expected = (engine.look(point, STIFFNESS, 1) for engine in (lazy, rows))
         assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
         assert_allclose(seen[1:6], expected[1:6])
         assert_array_equal(seen.near, expected.near)
         assert_allclose(seen.curvature, expected.curvature)
         shares = np.array([0.0, 0.4, 1.0])
-        slopes = [engine.slopes(point, step, loss, TERM, shares) for engine in (lazy, rows)]
+        slopes = [engine.slopes(point, step, STIFFNESS, shares) for engine in (lazy, rows)]
         assert_allclose(*slopes)
 
 
@@ -75,17 +74,17 @@ def passes(monkeypatch):
 
 def test_one_pass_knows_the_slopes_along_a_step_and_what_is_at_its_end(passes):
     rows, lazy, (point, step) = both()
-    rows, lazy = (engine.with_penalty(HINGE, C).recenter(step, HINGE, TERM) for engine in (rows, lazy))
+    rows, lazy = (engine.with_penalty(HINGE, C).recenter(step, STIFFNESS) for engine in (rows, lazy))
     passes.clear()
     for shares in (np.array([0.5, 1.0]), *SHARES[:, None]):
-        slopes = [engine.slopes(point, step, HINGE, TERM, shares) for engine in (lazy, rows)]
+        slopes = [engine.slopes(point, step, STIFFNESS, shares) for engine in (lazy, rows)]
         assert_allclose(*slopes)
     between = np.array([0.22])  # they never increase along a step, here neither
     (low, slope, high) = (
-        lazy.slopes(point, step, HINGE, TERM, s)[0] for s in (SHARES[4:5], between, SHARES[3:4])
+        lazy.slopes(point, step, STIFFNESS, s)[0] for s in (SHARES[4:5], between, SHARES[3:4])
     )
     assert low < slope < high
-    seen, expected = (engine.look(point.moved(step), HINGE, TERM, 1) for engine in (lazy, rows))
+    seen, expected = (engine.look(point.moved(step), STIFFNESS, 1) for engine in (lazy, rows))
     assert passes == ["stride_along"]
     assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
     assert_allclose(seen[1:6], expected[1:6])
@@ -97,16 +96,16 @@ def test_one_pass_knows_the_slopes_along_a_step_and_what_is_at_its_end(passes):
 def test_what_is_at_the_end_of_a_step_is_looked_at_again_if_anything_changed(change, passes):
     rows, lazy, (point, step) = both()
     rows, lazy = (engine.with_penalty(HINGE, C) for engine in (rows, lazy))
-    lazy.slopes(point, step, HINGE, TERM, np.array([1.0]))
-    at, term = point.moved(step), TERM
+    lazy.slopes(point, step, STIFFNESS, np.array([1.0]))
+    at, stiffness = point.moved(step), STIFFNESS
     if change == "another point":
         at = point.moved(step, 0.99)
     elif change == "other centres":
-        rows, lazy = (engine.recenter(point, HINGE, TERM) for engine in (rows, lazy))
+        rows, lazy = (engine.recenter(point, STIFFNESS) for engine in (rows, lazy))
     else:
-        term = TERM._replace(stiffness=2.0)
+        stiffness = 2.0
     passes.clear()
-    seen, expected = (engine.look(at, HINGE, term, 1) for engine in (lazy, rows))
+    seen, expected = (engine.look(at, stiffness, 1) for engine in (lazy, rows))
     assert passes == ["look_at_few"]
     assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
     assert_allclose(seen[1:6], expected[1:6])
@@ -115,8 +114,8 @@ def test_what_is_at_the_end_of_a_step_is_looked_at_again_if_anything_changed(cha
 def test_the_slopes_of_another_step_are_those_of_another_pass(passes):
     rows, lazy, (point, step) = both()
     rows, lazy = (engine.with_penalty(HINGE, C) for engine in (rows, lazy))
-    for one in (step, rows.at(-step.function.coef, 0.3)):
-        slopes = [engine.slopes(point, one, HINGE, TERM, np.array([1.0])) for engine in (lazy, rows)]
+    for one in (step, rows.at(-step.coef, 0.3)):
+        slopes = [engine.slopes(point, one, STIFFNESS, np.array([1.0])) for engine in (lazy, rows)]
         assert_allclose(*slopes)
 
 
@@ -124,7 +123,7 @@ def test_of_many_curved_rows_some_travel_with_the_weight_of_all(monkeypatch):
     monkeypatch.setattr("mercer.solvers.stump_svm.tables.SAMPLE", 1)  # 36 rows for a Newton step
     rows, lazy, (point, _) = both()
     rows, lazy = (engine.with_penalty(LogLoss(), C) for engine in (rows, lazy))
-    seen, expected = (engine.look(point, LogLoss(), TERM, 1) for engine in (lazy, rows))
+    seen, expected = (engine.look(point, STIFFNESS, 1) for engine in (lazy, rows))
     assert len(expected.curvature) == rows.n_rows
     assert len(seen.curvature) < 3 * dask_rows.MOST_NEAR * lazy.most_curved
     assert seen.n_curved == expected.n_curved
@@ -146,5 +145,5 @@ def test_a_pass_that_fails_says_where_the_solver_was():
     _, lazy, (point, _) = both()
     broken = replace(lazy, chunks=[dask.delayed(lambda: 1 / 0)()]).with_penalty(HINGE, C)
     with pytest.raises(ClusterError, match="ZeroDivisionError: division by zero") as caught:
-        broken.look(point, HINGE, TERM, 1)
+        broken.look(point, STIFFNESS, 1)
     assert caught.value.point is point

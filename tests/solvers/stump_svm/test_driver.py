@@ -16,7 +16,6 @@ from mercer.solvers.stump_svm import (
     ExactRows,
     LogLoss,
     Point,
-    RowFunction,
     TableRows,
     code_columns,
     driver,
@@ -36,7 +35,7 @@ class SVM(NamedTuple):
 
 
 def as_svm(solution):
-    return SVM(*solution.function, solution.bias, solution.n_iter, solution.residual)
+    return SVM(*solution.function, solution.n_iter, solution.residual)
 
 
 def solve_svm(columns, y, C, **options):
@@ -211,9 +210,9 @@ def test_few_rows_near_a_corner_do_not_throw_the_intercept_about():
 def test_what_is_no_number_does_not_count_as_converged(engine, loss, no_number):
     X, y = threenorm(300, random_state=0)
     rows = engine.of(code_columns(X), y.astype(float), np.ones(300)).with_penalty(loss, 1.0)
-    there = RowFunction(*(array + no_number for array in rows.zero()))
+    there = Point(*(array + no_number for array in rows.zero()[:2]))
     with np.errstate(all="ignore"):
-        solution = driver.solve(rows, loss, start=Point(there, 0.0))
+        solution = driver.solve(rows, start=there)
     assert solution.residual == np.inf
     assert solution.n_iter <= 2
 

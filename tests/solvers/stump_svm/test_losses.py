@@ -19,9 +19,9 @@ from mercer.solvers.stump_svm import (
     code_columns,
     solve,
 )
-from mercer.solvers.stump_svm.losses import Rounding, quantile
+from mercer.solvers.stump_svm.losses import WIDTH
 
-PINBALL = quantile(0.3)
+PINBALL = CorneredLoss(up=0.3, down=0.7)
 INSENSITIVE = CorneredLoss(epsilon=0.2)
 LOSSES = {
     "hinge": (HINGE, lambda y, f, C: C @ cp.pos(1 - cp.multiply(y, f))),
@@ -77,7 +77,7 @@ def test_the_minimum_is_that_of_a_generic_solver(name, engine, C, rng):
     given = {GramRows: K, FeatureRows: FeatureMatrix(features_of(K.K))}.get(engine, columns)
     rows = engine.of(given, y, weight)
     rows = rows.with_penalty(loss, C)
-    solution = solve(rows, loss, tol=1e-6)
+    solution = solve(rows, tol=1e-6)
     expected = reference(X, y, C * weight, written)
     primal = 0.5 * rows.inner(solution.function, solution.function)
     primal += float(written(y, solution.function.value + solution.bias, C * weight).value)
@@ -101,14 +101,16 @@ def test_a_smooth_loss_has_its_two_derivatives(name, rng):
 def test_a_rounded_loss_responds_with_the_best_coefficient_between_its_bounds(name, centred, rng):
     loss = LOSSES[name][0]
     _, y, C = make_problem(name, rng)
-    f, target = rng.normal(size=len(y)), loss.target(np, y, C)
-    sigma = 2.0 * np.minimum(C / 0.7, 1.5)
-    center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
-    response = loss.respond(np, f, target, center, Rounding(2.0, 0.7, 1.5))
+    f, target = rng.normal(size=len(y)), loss.target(np, y, C, 1.5)
+    sigma, center = 2.0 * np.minimum(C / WIDTH, 1.5), 0.0
+    if centred:
+        center = np.clip(rng.normal(size=len(y)), target.lower, target.upper)
+        target = target._replace(center=center)
+    response = loss.respond(np, f, target, 2.0)
     share = np.linspace(0.0, 1.0, 20_001)[:, None]
     c = target.lower + share * (target.upper - target.lower)
     kept = c * (y - f) - loss.epsilon * np.abs(c)
-    rounded = kept - 0.5 * (c - (0.0 if center is None else center)) ** 2 / sigma
+    rounded = kept - 0.5 * (c - center) ** 2 / sigma
     assert_allclose(response.coef, np.take_along_axis(c, rounded.argmax(axis=0)[None], axis=0)[0], atol=1e-3)
     assert_allclose(response.loss, np.maximum(kept.max(axis=0), 0.0).sum(), rtol=1e-3)
     assert_allclose(response.dual, response.coef @ y - loss.epsilon * np.abs(response.coef).sum())
@@ -123,12 +125,13 @@ def _differs(coef, target, epsilon):
 @pytest.mark.parametrize("name", ["hinge", "quantile", "ε-insensitive"])
 @pytest.mark.parametrize("centred", [False, True])
 def test_compiled_and_written_for_any_namespace_a_loss_is_the_same(name, centred, rng):
-    loss, term = LOSSES[name][0], Rounding(2.0, 0.7, 1.5)
+    loss = LOSSES[name][0]
     _, y, C = make_problem(name, rng)
-    f, target = rng.normal(size=len(y)), loss.target(np, y, C)
-    center = np.clip(rng.normal(size=len(y)), target.lower, target.upper) if centred else None
+    f, target = rng.normal(size=len(y)), loss.target(np, y, C, 1.5)
+    if centred:
+        target = target._replace(center=np.clip(rng.normal(size=len(y)), target.lower, target.upper))
     other = SimpleNamespace(**vars(np))  # any namespace but NumPy itself
-    for ours, theirs in zip(*(loss.respond(xp, f, target, center, term) for xp in (np, other)), strict=True):
+    for ours, theirs in zip(*(loss.respond(xp, f, target, 2.0) for xp in (np, other)), strict=True):
         assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
 
 
@@ -137,14 +140,11 @@ def test_slopes_are_the_rows_derivatives_along_a_step(name, rng):
     loss, h = LOSSES[name][0], 1e-6
     X, y, weight = make_problem(name, rng)
     rows = TableRows.of(code_columns(X), y, weight).with_penalty(loss, 1.0)
-    term = Rounding(1.0, 0.3, 5.0)
-    rows = rows.recenter(rows.at(rng.normal(size=rows.value.shape), 0.0), loss, term)
+    rows = rows.recenter(rows.at(rng.normal(size=rows.value.shape), 0.0), 1.0)
     point, step = (rows.at(rng.normal(size=rows.value.shape), 0.1) for _ in range(2))
-    for share, slope in zip(
-        [0.0, 0.4], rows.slopes(point, step, loss, term, np.array([0.0, 0.4])), strict=True
-    ):
-        above, below = (rows.respond(point.moved(step, share + s), loss, term) for s in (h, -h))
+    for share, slope in zip([0.0, 0.4], rows.slopes(point, step, 1.0, np.array([0.0, 0.4])), strict=True):
+        above, below = (rows.respond(point.moved(step, share + s), 1.0) for s in (h, -h))
         if loss.smooth:  # of a rounded loss, −Σ c y + the proximal term, is the rest
             assert_allclose(slope, -(above.loss - below.loss) / (2 * h), rtol=1e-5)
-        df = step.function.value + step.bias
-        assert_allclose(slope, rows.respond(point.moved(step, share), loss, term).coef @ df)
+        df = step.value + step.bias
+        assert_allclose(slope, rows.respond(point.moved(step, share), 1.0).coef @ df)

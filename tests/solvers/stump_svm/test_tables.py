@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, ExactRows, LogLoss, TableRows, bin_columns, choose_knots, solve
 from mercer.solvers.stump_svm import tables as module
-from mercer.solvers.stump_svm.losses import Rounding, SquaredError, quantile
+from mercer.solvers.stump_svm.losses import CorneredLoss, SquaredError
 
-LOSSES = {"hinge": HINGE, "log-loss": LogLoss(), "squared error": SquaredError(), "median": quantile(0.5)}
+LOSSES = {"hinge": HINGE, "log-loss": LogLoss(), "squared error": SquaredError(), "error": CorneredLoss()}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_table_is_the_function_of_the_exact_rows(problem, name):
     loss, found = LOSSES[name], []
     for engine in (ExactRows, TableRows):
         rows = engine.of(*problem).with_penalty(loss, 0.1)
-        solution = solve(rows, loss, tol=1e-6)
+        solution = solve(rows, tol=1e-6)
         found.append((solution.objective, solution.function.value + solution.bias))
     assert_allclose(found[0][0], found[1][0], rtol=1e-6)
     assert_allclose(found[0][1], found[1][1], atol=2e-2 * np.ptp(found[0][1]))
@@ -40,11 +40,11 @@ def test_values_are_those_of_the_table(problem):
 
 @pytest.mark.parametrize("share", [0.0, 1e-3, 1.0])
 def test_a_look_adds_what_changes_since_the_last_one(problem, rng, share):
-    rows, term = TableRows.of(*problem).with_penalty(HINGE, 0.1), Rounding(3.0, 0.3, 5.0)
+    rows = TableRows.of(*problem).with_penalty(HINGE, 0.1)
     point, step = (rows.at(g, 0.1) for g in rng.normal(scale=0.1, size=(2, *rows.value.shape)))
     moved = point.moved(step, share)
-    expected = rows.look(moved, HINGE, term, 1)
-    found = rows.look(moved, HINGE, term, 1, rows.look(point, HINGE, term, 1))
+    expected = rows.look(moved, 3.0, 1)
+    found = rows.look(moved, 3.0, 1, rows.look(point, 3.0, 1))
     assert_allclose(found.away.coef, expected.away.coef, atol=1e-11)
     assert_allclose(found.coef, expected.coef)
     np.testing.assert_array_equal(found.near, expected.near)

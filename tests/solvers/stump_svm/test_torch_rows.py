@@ -38,8 +38,8 @@ def test_the_minimum_is_that_of_numpy(device, loss, coarse, monkeypatch):
     for name in ("COARSE", "COARSE_ON_GPU"):
         monkeypatch.setattr(torch_rows, name, coarse)
     _, _, columns, y, rows = make_problem(device)
-    expected = solve(TableRows.of(columns, y, np.ones(1200)).with_penalty(loss, 0.02), loss, tol=1e-5)
-    found = solve(rows.with_penalty(loss, 0.02), loss, tol=1e-5)
+    expected = solve(TableRows.of(columns, y, np.ones(1200)).with_penalty(loss, 0.02), tol=1e-5)
+    found = solve(rows.with_penalty(loss, 0.02), tol=1e-5)
     assert_allclose(found.objective, expected.objective, rtol=1e-5)
     assert isinstance(found.function.coef, torch.Tensor)
     assert found.function.coef.device.type == device

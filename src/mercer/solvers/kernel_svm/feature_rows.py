@@ -10,8 +10,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from mercer._typing import Array
-from mercer.solvers.stump_svm.losses import Rounding
-from mercer.solvers.stump_svm.rows import Look, Point, RowFunction, Rows
+from mercer.solvers.stump_svm.rows import Look, Point, Rows
 
 
 class FeatureMatrix(NamedTuple):
@@ -33,27 +32,28 @@ class FeatureRows(Rows):
         """Return Φ."""
         return cast(Array, self.columns.F)
 
-    def zero(self) -> RowFunction:
+    def zero(self) -> Point:
         """Return the function that is zero."""
-        return RowFunction(np.zeros(self.features.shape[1]), np.zeros(self.n_rows))
+        return Point(np.zeros(self.features.shape[1]), np.zeros(self.n_rows))
 
-    def inner(self, a: RowFunction, b: RowFunction) -> float:
+    def inner(self, a: Point, b: Point) -> float:
         """Return the inner product of two functions."""
         return float(a.coef @ b.coef)
 
-    def look(self, point: Point, loss: Any, term: Rounding, every: int, last: Look | None = None) -> Look:
+    def look(self, point: Point, stiffness: float, every: int, last: Look | None = None) -> Look:
         """Return the sums at a point."""
-        r = self.respond(point, loss, term)
-        J, away = np.flatnonzero(r.curvature), self.features.T @ r.coef - point.function.coef
-        return Look(RowFunction(away, self.features @ away), *r[2:], len(J), J, r.curvature[J])
+        r = self.respond(point, stiffness)
+        J, away = np.flatnonzero(r.curvature), self.features.T @ r.coef - point.coef
+        return Look(Point(away, self.features @ away), *r[2:], len(J), J, r.curvature[J])
 
-    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+    def newton_step(self, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays."""
         if len(seen.near) == 0:
-            return Point(seen.away, 0.0)
+            away: Point = seen.away
+            return away
         near = self.features if len(seen.near) == self.n_rows else self.features[seen.near]
         G = np.column_stack([near, np.ones(len(near))]) * np.sqrt(seen.curvature)[:, None]
         H = G.T @ G
         H.flat[: -1 : len(H) + 1] += 1.0  # the intercept has no penalty
         step = solve(H, np.append(seen.away.coef, seen.mass), assume_a="pos", overwrite_a=True)
-        return Point(RowFunction(step[:-1], self.features @ step[:-1]), float(step[-1]))
+        return Point(step[:-1], self.features @ step[:-1], float(step[-1]))

@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from mercer._typing import Array, Index
 from mercer.solvers.stump_svm.driver import Solution, solve_path
 from mercer.solvers.stump_svm.products import CodedColumns
-from mercer.solvers.stump_svm.rows import ExactRows, Look, Point, RowFunction
+from mercer.solvers.stump_svm.rows import ExactRows, Look, Point
 
 FEW_ROWS = 500  # up to these a Gram matrix is the fastest way, and more digits cost little:
 MORE_DIGITS = 1e-6  # the tolerance is this share of what is asked for
@@ -53,7 +53,7 @@ class GramRows(ExactRows):
         diagonal = max(float(np.trace(columns.K) / len(y) - columns.K.mean()), 0.0)
         return cls(columns, y, weight, diagonal)
 
-    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+    def newton_step(self, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays."""
         J, step, bias = seen.near, seen.away.coef.copy(), 0.0
         if len(J) > 0:
@@ -64,7 +64,7 @@ class GramRows(ExactRows):
             x, ones = cho_solve(cho_factor(A, lower=True, overwrite_a=True), right).T
             bias = float((seen.mass - x.sum()) / ones.sum())
             step[J] -= x + bias * ones
-        return Point(RowFunction(step, self.columns.product(step)), bias)
+        return self.at(step, bias)
 
 
 def solve_on_gram(

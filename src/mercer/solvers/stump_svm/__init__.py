@@ -3,9 +3,8 @@
 from mercer.solvers.stump_svm.columns import bin_columns, choose_knots, code_columns
 from mercer.solvers.stump_svm.driver import Solution, solve, solve_path
 from mercer.solvers.stump_svm.losses import HINGE, CorneredLoss, LogLoss, Poisson, SquaredError
-from mercer.solvers.stump_svm.newton import add_up_by_code
-from mercer.solvers.stump_svm.products import CodedColumns, integrate, sort_by_counting
-from mercer.solvers.stump_svm.rows import ExactRows, Point, RowFunction, measure_violation
+from mercer.solvers.stump_svm.products import CodedColumns, add_up_by_code, integrate, sort_rows
+from mercer.solvers.stump_svm.rows import ExactRows, Point, measure_violation
 from mercer.solvers.stump_svm.tables import TableRows
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "LogLoss",
     "Point",
     "Poisson",
-    "RowFunction",
     "Solution",
     "SquaredError",
     "TableRows",
@@ -28,5 +26,5 @@ __all__ = [
     "measure_violation",
     "solve",
     "solve_path",
-    "sort_by_counting",
+    "sort_rows",
 ]

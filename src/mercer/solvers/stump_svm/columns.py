@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.compiled import njit
-from mercer.solvers.stump_svm.products import CodedColumns
+from mercer.solvers.stump_svm.products import CodedColumns, Codes
 
 BLOCK = 2**14  # rows that are put into bins at a time
 
@@ -24,16 +23,41 @@ def code_columns(X: Array) -> CodedColumns:
     return CodedColumns(np.array(codes, dtype=_kind_of_code(table)), table)
 
 
+def select_rows(columns: CodedColumns, rows: Index) -> CodedColumns:
+    """Return the columns of some rows; where there are more values than rows, with the rows' values alone."""
+    few = CodedColumns(np.take(columns.code, rows, axis=1), columns.value)
+    return few if columns.value.shape[1] <= len(rows) else code_columns(few.samples())
+
+
 def bin_columns(X: Array, knots: list[Array], convert: Callable[[Array], Array] = np.asarray) -> CodedColumns:
     """Move each value of X (n, D), converted, to the nearest of its feature's ascending knots."""
     table, middles = _as_table(knots), [(k[1:] + k[:-1]) / 2 for k in knots]
-    code: NDArray[Any] = np.empty(X.shape[::-1], dtype=_kind_of_code(table))
+    code: Codes = np.empty(X.shape[::-1], dtype=_kind_of_code(table))
     for start in range(0, len(X), BLOCK):  # rows that stay in the cache while they are turned round
         rows = slice(start, start + BLOCK)
         block = np.ascontiguousarray(convert(X[rows]).T)
         for d, middle in enumerate(middles):
             count_below(block[d], middle, code[d, rows])
     return CodedColumns(code, table)
+
+
+def choose_knots(column: Any, max_bins: int, xp: Any = np) -> Any:
+    """Return at most max_bins values that stand for a column: its distinct values, or bin means.
+
+    A value that would fill a bin alone is a knot of its own. The bins of the others hold about equally many
+    rows each. The mean of a bin, and not its middle, keeps the first moment of the data: the error of the
+    binned kernel is then of second order.
+    """
+    distinct, count = xp.unique_counts(column)
+    if len(distinct) <= max_bins:
+        return distinct
+    common = count * max_bins >= len(column)
+    others = xp.repeat(distinct[~common], count[~common])
+    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
+    centre = others.mean()  # sums from there on lose no digits
+    sums = xp.concat([0.0 * others[:1], (others - centre).cumsum(0)])[edges]
+    means = centre + (sums[1:] - sums[:-1]) / xp.asarray(np.diff(edges), device=column.device)
+    return xp.unique_values(xp.concat([distinct[common], means]))
 
 
 def _as_table(values: list[Array]) -> Array:
@@ -46,7 +70,7 @@ def _kind_of_code(table: Array) -> type:
 
 
 @njit(cache=True, nogil=True)
-def count_below(column: Array, bounds: Array, out: NDArray[Any]) -> None:
+def count_below(column: Array, bounds: Array, out: Codes) -> None:
     """Put into `out` how many of the ascending bounds are below each value, as `np.searchsorted` does.
 
     The range is cut into as many equal cells as there are bounds. Which cell a number falls into never
@@ -72,28 +96,3 @@ def count_below(column: Array, bounds: Array, out: NDArray[Any]) -> None:
             else:
                 right = middle
         out[i] = left
-
-
-def select_rows(columns: CodedColumns, rows: NDArray[np.intp]) -> CodedColumns:
-    """Return the columns of some rows; where there are more values than rows, with the rows' values alone."""
-    code = np.take(columns.code, rows, axis=1)
-    if columns.value.shape[1] <= len(rows):
-        return CodedColumns(code, columns.value)
-    return code_columns(CodedColumns(code, columns.value).samples())
-
-
-def choose_knots(column: Array, max_bins: int) -> Array:
-    """Return at most max_bins values that stand for a column: its distinct values, or bin means.
-
-    A value that would fill a bin alone is a knot of its own. The bins of the others hold about equally many
-    rows each. The mean of a bin, and not its middle, keeps the first moment of the data: the error of the
-    binned kernel is then of second order.
-    """
-    distinct, count = np.unique(column, return_counts=True)
-    if len(distinct) <= max_bins:
-        return distinct
-    common = count * max_bins >= len(column)
-    others = np.repeat(distinct[~common], count[~common])
-    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
-    means = np.add.reduceat(others, edges[:-1]) / np.diff(edges)
-    return np.unique(np.append(distinct[common], means))

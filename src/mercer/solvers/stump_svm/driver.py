@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.limits import one_thread
-from mercer.solvers.stump_svm.losses import HINGE, Rounding
-from mercer.solvers.stump_svm.rows import Look, Point
+from mercer.solvers.stump_svm.losses import HINGE, NO_CENTERS
+from mercer.solvers.stump_svm.rows import TINY, Look, Point
 
 Progress = Callable[[int], Any]
 
@@ -27,41 +27,22 @@ Progress = Callable[[int], Any]
 class Settings(NamedTuple):
     """What steers the solver, and what goes wrong without it."""
 
-    width: float = 0.3
-    """A corner is rounded over this distance at first. Wider, and more centres are needed; narrower, and a
-    centre needs more Newton steps."""
-    typical: float = 10.0
-    """σ_i is at most this multiple of what moves f by one on a row alone: a row of huge C would be stiff."""
-    near: float = 4.0
-    """σ is this many times larger for a start that is near the solution, which a soft centre would leave."""
-    growth: float = 3.0
-    few_steps: int = 3
-    slow_growth: float = 1.3
-    """σ grows by this factor after a centre that took at most this number of Newton steps: later centres are
-    nearer to the solution, and can be stiffer. After the others it grows too, or some fits would creep."""
-    center_tol: float = 2.0
-    """A centre moves when what its problem lacks is at most this multiple of what its rounding costs."""
-    gap_tol: float = 0.1
-    """The relative duality gap at the end, as a share of tol: at tol itself, one row in a hundred that is
-    near the boundary would still change sides."""
-    far: float = 2.0
-    """Before the gap is within this factor of what is wanted, LIBSVM's residual is not looked at."""
-    least_residual: float = 0.01
-    """A residual of this share of tol is enough, whatever the gap."""
-    least_tol: float = 1e-7
-    """Where all of f is within less than one, tol is a share of that, but not below this."""
-    least_gap: float = 1e-10
-    """No smaller share of the objective is asked for."""
-    least_penalty: float = 1e-4
-    """A penalty below this share of the objective counts as this: a function of zero has no digits."""
-    floor: float = 1e-3
-    """Changes of f below this share of tol do not count: they would be rounding errors."""
-    one_thread_from: int = 300
-    """Rows from which on sums and coarse systems keep to one thread: more would wait, and burn their time."""
+    near: float = 4.0  # the stiffness for a start near the solution, which a soft centre would leave
+    growth: float = 3.0  # of the stiffness after a centre: later ones are nearer to the solution
+    few_steps: int = 3  # more steps of a centre say that it was stiff enough, …
+    slow_growth: float = 1.3  # … but without growth some fits would creep
+    center_tol: float = 2.0  # a centre moves when its problem lacks this multiple of what its rounding costs
+    gap_tol: float = 0.1  # the relative gap, as a share of tol: at tol, rows near the boundary change sides
+    far: float = 2.0  # before the gap is within this factor, LIBSVM's residual is not looked at
+    least_residual: float = 0.01  # a residual of this share of tol is enough, whatever the gap
+    least_tol: float = 1e-7  # where all of f is within less than one, tol is a share of that, but not less
+    least_gap: float = 1e-10  # no smaller share of the objective is asked for
+    least_penalty: float = 1e-4  # a smaller share of the objective counts as this: zero has no digits
+    floor: float = 1e-3  # changes of f below this share of tol would be rounding errors
+    one_thread_from: int = 300  # rows from which on more threads would wait, and burn their time
 
 
 SETTINGS = Settings()
-TINY, HUGE = 1e-300, 1e300
 SAMPLE_TOL = 1.0  # of a sample that gives the start: what is left is less than what the other rows change
 DIGITS = 1e-13  # what is left of an objective below this share is rounding errors
 MOST_TRIALS = 60  # of a line search
@@ -71,7 +52,7 @@ FAR = 1e3  # the intercept moves at most so far at once
 class Solution(NamedTuple):
     """A minimiser."""
 
-    function: Any  # as the engine represents it
+    function: Any  # a `Point`, as the engine represents it
     bias: float
     coef: Any  # c_i of the rows; none if these are elsewhere
     objective: float  # of the dual problem: its minimum
@@ -81,14 +62,13 @@ class Solution(NamedTuple):
 
 def solve(
     rows: Any,
-    loss: Any = HINGE,
     *,
     start: Point | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimise the penalty plus the losses.
+    """Minimise the penalty plus the losses, from `with_penalty` of the rows.
 
     The duality gap at the end is a tenth of `tol` as a share of the objective and of the penalty: twice the
     gap bounds the squared distance to the minimiser. Of an exact problem, LIBSVM's residual is at most `tol`
@@ -96,7 +76,7 @@ def solve(
     last one.
     """
     with one_thread(rows.n_rows > SETTINGS.one_thread_from):
-        search = Search(rows, loss, tol, start)
+        search = Search(rows, tol, start)
         n_iter, stop = 0, False
         while n_iter < max_iter and not stop and search.advance():
             n_iter += 1
@@ -111,15 +91,15 @@ def solve_path(rows: Any, Cs: Sequence[float], loss: Any = HINGE, **options: Any
     the start: the last solution, stretched as far as that lowers the objective and the new bounds allow. A
     smooth loss has no bounds, and of Poisson's a stretched solution is far off.
     """
-    solution, previous, start = None, 0.0, start_from_sample(rows, loss, Cs[0])
+    start, center, previous = start_from_sample(rows, loss, Cs[0]), NO_CENTERS, 0.0
+    solution: Solution | None = None
     for C in Cs:
-        center = None
         if solution is not None:
             stretch = 1.0 if loss.smooth else min(max(_best_stretch(rows, solution), 1.0), C / previous)
-            start = Point(rows.zero(), solution.bias).moved(Point(solution.function, 0.0), stretch)
+            start = rows.zero().moved(solution.function, stretch)._replace(bias=solution.bias)
             center = stretch * solution.coef
         rows = rows.with_penalty(loss, C, center)
-        solution, previous = solve(rows, loss, start=start, **options), C
+        solution, previous = solve(rows, start=start, **options), C
         yield solution
 
 
@@ -133,7 +113,7 @@ def start_from_sample(rows: Any, loss: Any, C: float) -> Point | None:
         return None
     part = rows.sample(rows.sample_of)
     start = start_from_sample(part, loss, C)
-    solution = solve(part.with_penalty(loss, C), loss, start=start, tol=SAMPLE_TOL)
+    solution = solve(part.with_penalty(loss, C), start=start, tol=SAMPLE_TOL)
     point: Point = rows.extend(solution, rows.sample_of)
     return point
 
@@ -147,17 +127,15 @@ def _best_stretch(rows: Any, solution: Solution) -> float:
 class Search:
     """Newton steps between centres."""
 
-    def __init__(self, rows: Any, loss: Any, tol: float, start: Point | None) -> None:
-        self.rows, self.loss, self.tol = rows, loss, tol
-        typical = SETTINGS.typical / rows.diagonal if rows.diagonal > 0 else HUGE
-        near = start is not None and not rows.has_centers
-        self.term = Rounding(SETTINGS.near if near else 1.0, SETTINGS.width, typical)
-        self.point = Point(rows.zero(), 0.0) if start is None else start
+    def __init__(self, rows: Any, tol: float, start: Point | None) -> None:
+        self.rows, self.tol = rows, tol
+        self.stiffness = 1.0 if start is None or rows.has_centers else SETTINGS.near
+        self.point = rows.zero() if start is None else start
         self.every = 1  # the share of the curved rows that a Newton step uses
         self.n_steps = 0  # since the centre moved
         # LIBSVM's conditions of optimality are those of a loss with one corner
-        self.settled: Any = None  # what the engine made of the point, if it was asked
-        self.settles = rows.is_exact and not loss.smooth and loss.epsilon == 0.0
+        self.settles = rows.is_exact and not rows.loss.smooth and rows.loss.epsilon == 0.0
+        self.settled: tuple[Point, float] | None = None  # what the engine made of the point, if it was asked
         self.here: Any = None
         self._look_around()
 
@@ -167,11 +145,11 @@ class Search:
         if not np.isfinite(gap) or self._is_solved(primal, gap):  # beyond numbers there is nothing to solve
             return False
         rounding = max(SETTINGS.center_tol * min(gap - lack, self.here.proximal), DIGITS * abs(primal))
-        if not self.loss.smooth and self.n_steps > 0 and lack <= rounding:
+        if not self.rows.loss.smooth and self.n_steps > 0 and lack <= rounding:
             self._move_center()
         # a centre slow to settle may need more digits
         floor = SETTINGS.floor * self.tol * 0.5**self.n_steps
-        step = self.rows.newton_step(self.point, self.here, floor)
+        step = self.rows.newton_step(self.here, floor)
         self.point, self.settled = self.point.moved(step, self._line_search(step)), None
         self._look_around()
         self.n_steps += 1
@@ -181,28 +159,26 @@ class Search:
         """Return where the search is."""
         primal, gap, _ = self._objectives()
         if self.settles:
-            function, bias, residual = self.settled or self.rows.settle(
-                self.point, self.loss, self.term, self.tol
-            )
-            objective = 0.5 * self.rows.inner(function, function) - float(self.rows.target.y @ function.coef)
-            return Solution(function, bias, function.coef, objective, residual, n_iter)
+            point, residual = self.settled or self.rows.settle(self.point, self.stiffness, self.tol)
+            objective = 0.5 * self.rows.inner(point, point) - float(self.rows.y @ point.coef)
+            return Solution(point, point.bias, point.coef, objective, residual, n_iter)
         residual = gap / (SETTINGS.gap_tol * self._scale(primal)) if np.isfinite(gap) else np.inf
-        coef = self.rows.coef(self.point, self.loss, self.term)
-        return Solution(*self.point, coef, gap - primal, residual, n_iter)
+        coef = self.rows.coef(self.point, self.stiffness)
+        return Solution(self.point, self.point.bias, coef, gap - primal, residual, n_iter)
 
     def _is_solved(self, primal: float, gap: float) -> bool:
         wanted = max(SETTINGS.gap_tol * self.tol * self._scale(primal), SETTINGS.least_gap * abs(primal))
         if not self.settles or gap > SETTINGS.far * wanted:
             return gap <= wanted
         # where all of f is within less than one, as for small C, errors count as a share of that
-        tol = min(self.tol, max(self.tol * float(np.ptp(self.point.function.value)), SETTINGS.least_tol))
+        tol = min(self.tol, max(self.tol * float(np.ptp(self.point.value)), SETTINGS.least_tol))
         tol *= 1.0 if gap <= wanted else SETTINGS.least_residual
-        self.settled = self.rows.settle(self.point, self.loss, self.term, tol)
-        return bool(self.settled[2] <= tol)
+        self.settled = self.rows.settle(self.point, self.stiffness, tol)
+        return bool(self.settled[1] <= tol)
 
     def _scale(self, primal: float) -> float:
         """Return the size of the objective, or of the penalty: twice the gap bounds its error."""
-        penalty = self.rows.inner(self.point.function, self.point.function)
+        penalty = self.rows.inner(self.point, self.point)
         return max(min(abs(primal), penalty), SETTINGS.least_penalty * abs(primal), TINY)
 
     def _objectives(self) -> tuple[float, float, float]:
@@ -210,28 +186,23 @@ class Search:
 
         Where the coefficients do not sum to zero, the dual problem is that of a b at most one larger.
         """
-        here, inner, function = self.here, self.rows.inner, self.point.function
-        square, across, away = (
-            inner(function, function),
-            inner(here.away, function),
-            inner(here.away, here.away),
-        )
-        outside = (abs(self.point.bias) + 1.0) * abs(here.mass)
+        here, point, inner = self.here, self.point, self.rows.inner
+        square, across, away = inner(point, point), inner(here.away, point), inner(here.away, here.away)
+        outside = (abs(point.bias) + 1.0) * abs(here.mass)
         primal, dual = 0.5 * square + here.loss, here.dual - 0.5 * square - across - 0.5 * away - outside
-        return primal, primal - dual, 0.5 * away + outside - self.point.bias * here.mass
+        return primal, primal - dual, 0.5 * away + outside - point.bias * here.mass
 
-    def _look(self, point: Point) -> Look:
-        seen: Look = self.rows.look(point, self.loss, self.term, self.every, self.here)
+    def _look(self) -> Look:
+        seen: Look = self.rows.look(self.point, self.stiffness, self.every, self.here)
         self.every = max(1, seen.n_curved // self.rows.most_curved)
         return seen
 
     def _move_center(self) -> None:
         """Put the centre where the rows are; without centres, round less."""
         if self.rows.keeps_centers:
-            self.rows = self.rows.recenter(self.point, self.loss, self.term)
+            self.rows = self.rows.recenter(self.point, self.stiffness)
         quick = self.n_steps <= SETTINGS.few_steps or not self.rows.keeps_centers
-        growth = SETTINGS.growth if quick else SETTINGS.slow_growth
-        self.term = self.term._replace(stiffness=self.term.stiffness * growth)
+        self.stiffness *= SETTINGS.growth if quick else SETTINGS.slow_growth
         self.n_steps = 0
         self._look_around()
 
@@ -240,13 +211,13 @@ class Search:
 
         Its derivative never decreases along the step: regula falsi goes on until a tenth of it is left.
         """
-        start, growth = (self.rows.inner(step.function, p.function) for p in (self.point, step))
-        first = -self.rows.inner(self.here.away, step.function) - self.here.mass * step.bias
+        start, growth = (self.rows.inner(step, p) for p in (self.point, step))
+        first = -self.rows.inner(self.here.away, step) - self.here.mass * step.bias
         if first >= 0.0:  # all rounding
             return 1.0
 
         def slope_at(share: float) -> float:
-            (of_rows,) = self.rows.slopes(self.point, step, self.loss, self.term, np.array([share]))
+            (of_rows,) = self.rows.slopes(self.point, step, self.stiffness, np.array([share]))
             return start + share * growth - float(of_rows)
 
         left, right, share = (0.0, first), (1.0, slope_at(1.0)), 1.0
@@ -268,14 +239,14 @@ class Search:
 
         Newton steps do so while rows near a corner can; where an interval of intercepts will do, its middle.
         """
-        self.point = self.rows.balance(self.point, self.loss, self.term)
-        self.here = self._look(self.point)
+        self.point = self.rows.balance(self.point, self.stiffness)
+        self.here = self._look()
         if self.here.n_curved > 0:
             return
-        unit, low, high = Point(self.rows.zero(), 1.0), -FAR, FAR
+        unit, low, high = self.rows.zero()._replace(bias=1.0), -FAR, FAR
         while high - low > 1e-15 * (abs(self.point.bias + low) + 1.0):
             shift = np.sinh(np.linspace(np.arcsinh(low), np.arcsinh(high), 17))  # finer near zero
-            mass = self.rows.slopes(self.point, unit, self.loss, self.term, shift)
+            mass = self.rows.slopes(self.point, unit, self.stiffness, shift)
             flat = np.abs(mass) <= 1e-12 * np.abs(mass).max()
             if np.any(flat):
                 low = high = float(shift[flat].mean())
@@ -285,4 +256,4 @@ class Search:
             if mass[k - 1] - mass[k] <= 0.5 * (mass[0] - mass[-1]):  # rows near a corner are between them
                 break
         self.point = self.point._replace(bias=self.point.bias + 0.5 * (low + high))
-        self.here = self._look(self.point)
+        self.here = self._look()

@@ -13,7 +13,6 @@ rounding, c y − ε|c|: the duality gap counts what the rounding costs.
 The arrays may be of NumPy or torch: `xp` is where they come from.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +21,9 @@ import numpy as np
 from mercer._typing import Array
 from mercer.compiled import njit
 
+WIDTH = 0.3  # corners are rounded over this at first: wider takes more centres, narrower more Newton steps
+LEAST_CURVATURE = 1e-10  # its inverse must be a number; a Newton step need not be exact
+MOST_EXPONENT = 50.0  # a step too far must not overflow: it is shortened anyway
 NO_CENTERS = np.empty(0)
 
 
@@ -30,16 +32,10 @@ class Target(NamedTuple):
 
     y: Any  # ±1, or a number
     C: Any  # the penalty of each row
-    lower: Any = None  # bounds of the coefficients, of a loss with corners
+    sigma: Any = None  # of a loss with corners, σ at a stiffness of 1, …
+    lower: Any = None  # … the bounds of the coefficients, …
     upper: Any = None
-
-
-class Rounding(NamedTuple):
-    """How far the corners of a loss are rounded: σ_i = stiffness × min(C_i / width, typical)."""
-
-    stiffness: float
-    width: float
-    typical: float
+    center: Any = NO_CENTERS  # … and ĉ; none is zero
 
 
 class Response(NamedTuple):
@@ -54,23 +50,27 @@ class Response(NamedTuple):
 
 
 class Loss:
-    """What the solver asks of a loss."""
+    """A loss: this one has two derivatives, needs no rounding, and its dual term is ℓ + c f (Fenchel)."""
 
     smooth = True
 
-    def target(self, xp: Any, y: Any, C: Any) -> Target:
-        """Return y and C, with the bounds of each row's coefficient if the loss has corners."""
+    def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
+        """Return ℓ, −ℓ′ and ℓ″ of each row."""
+        raise NotImplementedError
+
+    def target(self, xp: Any, y: Any, C: Any, typical: float) -> Target:
+        """Return what the losses are about; `typical` is the largest σ, if they have corners."""
         return Target(y, C)
 
-    @abstractmethod
-    def respond(self, xp: Any, f: Any, rows: Target, center: Any, term: Rounding) -> Response:
+    def respond(self, xp: Any, f: Any, rows: Target, stiffness: float) -> Response:
         """Return how the rows respond to the decision values f."""
+        loss, coef, curvature = self.terms(xp, f, rows.y, rows.C)
+        mass, total, linear = (float(v.sum(dtype=xp.float64)) for v in (coef, loss, coef * f))
+        return Response(coef, curvature, mass, total, total + linear)
 
-    def slopes(
-        self, xp: Any, f: Any, df: Any, rows: Target, center: Any, term: Rounding, shares: Array
-    ) -> Array:
+    def slopes(self, xp: Any, f: Any, df: Any, rows: Target, stiffness: float, shares: Array) -> Array:
         """Return Σ_i c_i Δf_i at some shares of a step from f."""
-        coefs = (self.respond(xp, f + float(s) * df, rows, center, term).coef for s in shares)
+        coefs = (self.respond(xp, f + float(s) * df, rows, stiffness).coef for s in shares)
         return np.array([float((coef * df).sum(dtype=xp.float64)) for coef in coefs])
 
 
@@ -83,65 +83,51 @@ class CorneredLoss(Loss):
     epsilon: float = 0.0
     smooth = False
 
-    def target(self, xp: Any, y: Any, C: Any) -> Target:
-        """Return y and C with the bounds of each row's coefficient."""
-        return Target(y, C, -self.down * C, self.up * C)
+    def target(self, xp: Any, y: Any, C: Any, typical: float) -> Target:
+        """Return what the losses are about, with σ_i = min(C_i / width, typical)."""
+        return Target(y, C, xp.clip(C / WIDTH, None, typical), *self.bounds(xp, y, C))
 
-    def respond(self, xp: Any, f: Any, rows: Target, center: Any, term: Rounding) -> Response:
+    def bounds(self, xp: Any, y: Any, C: Any) -> tuple[Any, Any]:
+        """Return the bounds of each row's coefficient."""
+        return -self.down * C, self.up * C
+
+    def respond(self, xp: Any, f: Any, rows: Target, stiffness: float) -> Response:
         """Return how the rows respond to the decision values f."""
-        center = NO_CENTERS if center is None else center
+        epsilon = self.epsilon
         if xp is np:
-            coef, curvature = np.empty(len(f)), np.empty(len(f))
-            return Response(
-                coef, curvature, *respond_at_corners(f, *rows, center, *term, self.epsilon, coef, curvature)
-            )
-        sigma, e = term.stiffness * xp.clip(rows.C / term.width, None, term.typical), rows.y - f
-        c = sigma * e if len(center) == 0 else center + sigma * e
-        c = xp.sign(c) * xp.clip(xp.abs(c) - sigma * self.epsilon, 0.0, None)
-        c = xp.clip(c, rows.lower, rows.upper)
-        curved = (c > rows.lower) & (c < rows.upper) & ((c != 0.0) | (self.epsilon == 0.0))
-        loss = xp.clip(
-            xp.maximum(rows.upper * (e - self.epsilon), rows.lower * (e + self.epsilon)), 0.0, None
-        )
-        dual = c * rows.y - self.epsilon * xp.abs(c)
-        move = c if len(center) == 0 else c - center
-        sums = (float(v.sum(dtype=xp.float64)) for v in (c, loss, dual, 0.5 * move * move / sigma))
-        return Response(c, sigma * curved, *sums)
+            c, curvature = np.empty(len(f)), np.empty(len(f))
+            sums = respond_at_corners(f, tuple(rows), stiffness, epsilon, c, curvature)
+            return Response(c, curvature, *sums)
+        y, _, sigma, lower, upper, center = rows
+        sigma, e, center = stiffness * sigma, y - f, center if len(center) > 0 else 0.0
+        c = center + sigma * e
+        c = xp.clip(xp.sign(c) * xp.clip(xp.abs(c) - sigma * epsilon, 0.0, None), lower, upper)
+        curved = (c > lower) & (c < upper) & ((c != 0.0) | (epsilon == 0.0))
+        loss = xp.clip(xp.maximum(upper * (e - epsilon), lower * (e + epsilon)), 0.0, None)
+        terms = (c, loss, c * y - epsilon * xp.abs(c), 0.5 * (c - center) ** 2 / sigma)
+        return Response(c, sigma * curved, *(float(v.sum(dtype=xp.float64)) for v in terms))
 
-    def slopes(
-        self, xp: Any, f: Any, df: Any, rows: Target, center: Any, term: Rounding, shares: Array
-    ) -> Array:
+    def slopes(self, xp: Any, f: Any, df: Any, rows: Target, stiffness: float, shares: Array) -> Array:
         """Return Σ_i c_i Δf_i at some shares of a step from f."""
         if xp is not np:
-            return super().slopes(xp, f, df, rows, center, term, shares)
-        center, out = NO_CENTERS if center is None else center, np.zeros(len(shares))
-        add_slopes_at_corners(f, df, *rows, center, *term, self.epsilon, shares, out)
+            return super().slopes(xp, f, df, rows, stiffness, shares)
+        out = np.empty(len(shares))
+        find_slopes_at_corners(f, df, tuple(rows), stiffness, self.epsilon, shares, out)
         return out
 
 
 class Hinge(CorneredLoss):
     """C max(0, 1 − y f) for y = ±1 [LL05, (P1)]."""
 
-    def target(self, xp: Any, y: Any, C: Any) -> Target:
-        """Return y and C with the box of (P2), in c = y λ."""
-        return Target(y, C, xp.clip(y, -1.0, 0.0) * C, xp.clip(y, 0.0, 1.0) * C)
+    def bounds(self, xp: Any, y: Any, C: Any) -> tuple[Any, Any]:
+        """Return the box of (P2), in c = y λ."""
+        return xp.clip(y, -1.0, 0.0) * C, xp.clip(y, 0.0, 1.0) * C
 
 
-class SmoothLoss(Loss):
-    """A loss with two derivatives, which needs no rounding. Its dual term is ℓ + c f (Fenchel)."""
-
-    def respond(self, xp: Any, f: Any, rows: Target, center: Any, term: Rounding) -> Response:
-        """Return how the rows respond to the decision values f."""
-        loss, coef, curvature = self.terms(xp, f, rows.y, rows.C)
-        mass, total, linear = (float(v.sum(dtype=xp.float64)) for v in (coef, loss, coef * f))
-        return Response(coef, curvature, mass, total, total + linear)
-
-    @abstractmethod
-    def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
-        """Return ℓ, −ℓ′ and ℓ″ of each row."""
+HINGE = Hinge()
 
 
-class LogLoss(SmoothLoss):
+class LogLoss(Loss):
     """C log(1 + exp(−y f)) for y = ±1."""
 
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
@@ -153,7 +139,7 @@ class LogLoss(SmoothLoss):
         return C * (xp.clip(-m, 0.0, None) + xp.log1p(small)), C * y * wrong, curvature
 
 
-class SquaredError(SmoothLoss):
+class SquaredError(Loss):
     """C (y − f)² / 2."""
 
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
@@ -161,7 +147,7 @@ class SquaredError(SmoothLoss):
         return 0.5 * C * (y - f) ** 2, C * (y - f), C
 
 
-class Poisson(SmoothLoss):
+class Poisson(Loss):
     """C (exp(f) − y f) for counts y: f is the logarithm of their mean."""
 
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
@@ -170,35 +156,15 @@ class Poisson(SmoothLoss):
         return C * (mean - y * f), C * (y - mean), C * (mean + LEAST_CURVATURE)
 
 
-LEAST_CURVATURE = 1e-10  # its inverse must be a number; a Newton step need not be exact
-MOST_EXPONENT = 50.0  # a step too far must not overflow: it is shortened anyway
-HINGE = Hinge()
-
-
-def quantile(level: float) -> CorneredLoss:
-    """Return the pinball loss, least at the quantile of this level; absolute error is twice that of 1/2."""
-    return CorneredLoss(up=level, down=1.0 - level)
-
-
 @njit(cache=True, nogil=True, fastmath=True)
 def respond_at_corners(
-    f: Array,
-    y: Array,
-    C: Array,
-    lower: Array,
-    upper: Array,
-    center: Array,
-    stiffness: float,
-    width: float,
-    typical: float,
-    epsilon: float,
-    coef: Array,
-    curvature: Array,
+    f: Array, rows: tuple[Array, ...], stiffness: float, epsilon: float, coef: Array, curvature: Array
 ) -> tuple[float, float, float, float]:
     """Fill in the coefficients and the curvature of `CorneredLoss.respond`, and return its four sums."""
+    y, _, soft, lower, upper, center = rows
     mass, loss, dual, proximal = 0.0, 0.0, 0.0, 0.0
     for i in range(len(f)):
-        sigma, e = stiffness * min(C[i] / width, typical), y[i] - f[i]
+        sigma, e = stiffness * soft[i], y[i] - f[i]
         before = center[i] if len(center) > 0 else 0.0
         c = before + sigma * e
         c = max(c - sigma * epsilon, 0.0) + min(c + sigma * epsilon, 0.0)
@@ -213,27 +179,16 @@ def respond_at_corners(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def add_slopes_at_corners(
-    f: Array,
-    df: Array,
-    y: Array,
-    C: Array,
-    lower: Array,
-    upper: Array,
-    center: Array,
-    stiffness: float,
-    width: float,
-    typical: float,
-    epsilon: float,
-    shares: Array,
-    out: Array,
+def find_slopes_at_corners(
+    f: Array, df: Array, rows: tuple[Array, ...], stiffness: float, epsilon: float, shares: Array, out: Array
 ) -> None:
-    """Add Σ_i c_i Δf_i at some shares of a step, with the coefficients of `CorneredLoss.respond`."""
+    """Put Σ_i c_i Δf_i at some shares of a step into `out`: `CorneredLoss.slopes`."""
+    y, _, soft, lower, upper, center = rows
     for k in range(len(shares)):
-        share, total = shares[k], 0.0
+        total = 0.0
         for i in range(len(f)):
-            sigma = stiffness * min(C[i] / width, typical)
-            c = (center[i] if len(center) > 0 else 0.0) + sigma * (y[i] - f[i] - share * df[i])
+            sigma = stiffness * soft[i]
+            c = (center[i] if len(center) > 0 else 0.0) + sigma * (y[i] - f[i] - shares[k] * df[i])
             c = max(c - sigma * epsilon, 0.0) + min(c + sigma * epsilon, 0.0)
             total += min(max(c, lower[i]), upper[i]) * df[i]
-        out[k] += total
+        out[k] = total

@@ -12,77 +12,46 @@ in which R_J R_Jᵀ is the stump kernel's K_JJ, and R t, Rᵀ c are a table look
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.compiled import njit
-from mercer.solvers.stump_svm.preconditioner import Coarsening, Preconditioner
-from mercer.solvers.stump_svm.products import make_operator, sum_by_code
+from mercer.solvers.stump_svm.preconditioner import Coarsening
+from mercer.solvers.stump_svm.products import Codes, make_operator
 
 CG_TOL = 0.1  # weighted residual of the Newton system over the step's change of f; below 1 it is a descent
 
 
 def solve_system(
-    code: NDArray[Any],
-    coarsening: Coarsening,
-    weight: Array,
-    first: Array,
-    away: Array,
-    diagonal: float,
-    floor: float,
+    code: Codes, weight: Array, away: Array, mass: float, coarsening: Coarsening, floor: float
 ) -> tuple[Array, float]:
-    """Return what is left of x − `first`, which has the sum that x must have, and Δb.
-
-    `away` is the right-hand side less K_JJ `first`. The conjugate gradients run among vectors of sum zero;
-    below `floor`, changes of f do not count.
-    """
+    """Return x, for the right-hand side `away` and of sum `mass`, and Δb; f need not change below `floor`."""
     if len(weight) == 0:
-        return away, 0.0
-    ridge = 1.0 / weight
-    df = -first * ridge
-    operator = make_operator(code, coarsening.value)
-    coarse = coarsening.prepare(code, ridge, diagonal)
-    most = 2 * len(df) + 20
-    x, bias, _ = conjugate_gradients(operator, ridge, diagonal, coarse, away + df, df, floor, most)
-    return x, -bias
-
-
-def add_up_by_code(code: NDArray[Any], v: Array, n_values: int) -> Array:
-    """Return Σv of the rows at each value of each feature."""
-    out = np.zeros((len(code), n_values))
-    sum_by_code(code, v, out)
-    return out
+        return weight, 0.0
+    operator, ridge, shift = make_operator(code, coarsening.value), 1.0 / weight, mass / weight.sum()
+    first = shift * weight  # of the right sum: what is left of x has sum zero
+    coarse, r = coarsening.prepare(code, ridge), away - operator.product(first) - shift
+    x, bias, _ = conjugate_gradients(operator, ridge, coarsening.diagonal, coarse, r, -shift, floor)
+    return first + x, -bias
 
 
 def conjugate_gradients(
-    operator: Any,
-    ridge: Array,
-    diagonal: float,
-    coarse: Preconditioner | None,
-    r: Array,
-    df: Array,
-    floor: float,
-    max_steps: int,
-) -> tuple[Array, float, bool]:
-    """Solve (K + ridge) x + b = r with Σx = 0; return x, b, and whether that was enough steps.
+    operator: Any, ridge: Array, diagonal: float, coarse: Any, r: Array, df: float, floor: float
+) -> tuple[Array, float, int]:
+    """Solve (K + ridge) x + b = r with Σx = 0; return x, b, and the number of steps.
 
     `df` is what the change of f would be at x = 0 if r were zero. The step is a descent as soon as the
     residual's norm, weighted by σ = 1/ridge, is below that of the change of f: it stops there, or where r is
-    at most `floor`; with an empty `df`, there alone. The preconditioner is 1/(ridge + diagonal), for rows of
-    very unequal σ, or where many steps are to be expected the coarse problem (`stump_svm.preconditioner`).
+    at most `floor`. The preconditioner is 1/(ridge + diagonal), for rows of very unequal σ, or where many
+    steps are to be expected the coarse problem (`stump_svm.preconditioner`).
     """
-    inverse = 1.0 / (ridge + diagonal)
-    total, x, z, r = float(inverse.sum()), np.zeros(len(r)), np.empty(len(r)), r.copy()
-    b, rz, p, q = 0.0, 0.0, np.zeros(len(r)), np.zeros(len(r))
-    for _ in range(max_steps):
-        curved, shift, new, largest, weighted, scale = move_and_look(
-            p, q, rz, ridge, inverse, total, df, x, r, z
-        )
-        if not curved:
-            break  # K is singular along p: there is nothing to solve for
+    inverse, r = 1.0 / (ridge + diagonal), r.copy()
+    x, z, p, q = np.zeros((4, len(r)))
+    b, rz, n_steps = 0.0, 0.0, 0
+    while n_steps < 2 * len(r) + 20:
+        shift, new, largest, weighted, scale = move_and_look(p, q, rz, ridge, inverse, df, x, r, z)
         b += shift
-        if largest <= floor or (len(df) > 0 and weighted <= CG_TOL * CG_TOL * scale):
-            return x, b, True
+        if largest <= floor or weighted <= CG_TOL * CG_TOL * scale:
+            break
         if coarse is not None:
             z = coarse.apply(r)
             new = float(r @ z)
@@ -90,35 +59,28 @@ def conjugate_gradients(
         p += z
         rz = new
         q = operator.product(p)
-    return x, b, False
+        n_steps += 1
+    return x, b, n_steps
 
 
 @njit(cache=True, nogil=True, fastmath=True)
 def move_and_look(
-    p: Array,
-    q: Array,
-    rz: float,
-    ridge: Array,
-    inverse: Array,
-    total: float,
-    df: Array,
-    x: Array,
-    r: Array,
-    z: Array,
-) -> tuple[bool, float, float, float, float, float]:
+    p: Array, q: Array, rz: float, ridge: Array, inverse: Array, df: float, x: Array, r: Array, z: Array
+) -> tuple[float, float, float, float, float]:
     """Move x and r along p, where q = K p, and look at the residual r.
 
-    Makes Σ r / (ridge + diagonal) zero, and puts r / (ridge + diagonal) into z. Returns whether there is a
-    curvature along p, the shift of r, Σ r z, the largest |r|, and the weighted squares of r and of the change
-    of f.
+    Makes Σ r / (ridge + diagonal) zero, and puts r / (ridge + diagonal) into z. Returns the shift of r,
+    Σ r z, the largest |r|, and the weighted squares of r and of the change of f; where K is singular along p,
+    and there is nothing to solve for, zeros.
     """
-    curvature = 0.0
+    curvature, total, shift = 0.0, 0.0, 0.0
     for i in range(len(p)):
         q[i] += ridge[i] * p[i]
         curvature += p[i] * q[i]
+        total += inverse[i]
     if rz > 0.0 and curvature <= 0.0:
-        return False, 0.0, 0.0, 0.0, 0.0, 0.0
-    length, shift = rz / curvature if rz > 0.0 else 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    length = rz / curvature if rz > 0.0 else 0.0
     for i in range(len(r)):
         x[i] += length * p[i]
         r[i] -= length * q[i]
@@ -130,8 +92,7 @@ def move_and_look(
         z[i] = inverse[i] * r[i]
         new += r[i] * z[i]
         largest = max(largest, abs(r[i]))
-        if len(df) > 0:
-            change = df[i] - ridge[i] * x[i] - r[i]
-            weighted += r[i] * r[i] / ridge[i]
-            scale += change * change / ridge[i]
-    return True, shift, new, largest, weighted, scale
+        change = df - ridge[i] * x[i] - r[i]
+        weighted += r[i] * r[i] / ridge[i]
+        scale += change * change / ridge[i]
+    return shift, new, largest, weighted, scale

@@ -12,15 +12,15 @@ in the few numbers g_d at the bins: a dense matrix that is factored once, at O(m
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
 from mercer.compiled import njit
-from mercer.solvers.stump_svm.products import look_up, sum_by_code
+from mercer.solvers.stump_svm.products import Codes, look_up, sum_by_code
 
 MOST_UNKNOWNS = 320  # of the coarse problem …
 ROWS_AN_UNKNOWN = 8  # … and at least so many rows for each
@@ -35,7 +35,7 @@ TINY = 1e-150
 class Bins(NamedTuple):
     """The values of each feature in a few bins, and how far rows are from these."""
 
-    bin_of: NDArray[np.uint8]  # (D, n_values)
+    bin_of: Codes  # (D, n_values)
     value: Array  # (D, q), ascending
     distance: float  # the mean over the rows of Σ_d |x − bin's value|
 
@@ -43,7 +43,7 @@ class Bins(NamedTuple):
 class Preconditioner(NamedTuple):
     """The factored coarse problem."""
 
-    code: NDArray[np.uint8]  # (D, m), each row's bin in each feature
+    code: Codes  # (D, m), each row's bin in each feature, of one byte
     scale: Array  # (m,), the diagonal of S
     factor: Array  # of Cholesky; unknowns: b, then each g_d, whose first value is zero
 
@@ -64,11 +64,11 @@ class Preconditioner(NamedTuple):
 class Coarsening:
     """The bins of a problem: all its rows choose them, once, for the Newton steps of any penalty."""
 
-    def __init__(self, value: Array, count: Callable[[int], Any]) -> None:
+    def __init__(self, value: Array, count: Callable[[int], Any], diagonal: float) -> None:
         self.value, self.count = value, count  # the ascending values, and the rows at those of a feature
-        self.chosen: dict[int, Bins] = {}
+        self.diagonal, self.bins = diagonal, cache(self.choose)  # the mean diagonal of K
 
-    def prepare(self, code: NDArray[Any], ridge: Array, diagonal: float) -> Preconditioner | None:
+    def prepare(self, code: Codes, ridge: Array) -> Preconditioner | None:
         """Factor the coarse problem of some rows, or return none where that costs more than it saves.
 
         Without it, about √(m κ / (ρ D)) steps are needed, κ being the mean diagonal of K: the root of the
@@ -77,17 +77,13 @@ class Coarsening:
         """
         D, m = code.shape
         n_bins = max((q for q in BINS if D * (q - 1) <= min(MOST_UNKNOWNS, m // ROWS_AN_UNKNOWN)), default=0)
-        steps = np.sqrt(m * diagonal / max(D * ridge.mean(), TINY))
+        steps = np.sqrt(m * self.diagonal / max(D * ridge.mean(), TINY))
         set_up = D + (D * n_bins) ** 3 / (16.0 * m * D)
         if n_bins == 0 or steps < 1.5 * set_up:
             return None
-        if n_bins not in self.chosen:
-            self.chosen[n_bins] = self.choose(n_bins)
-        bins = self.chosen[n_bins]
-        scale = 1.0 / (ridge + max(REMAINDER * bins.distance, LEAST_REMAINDER * diagonal))
-        coarse = np.empty(code.shape, np.uint8)
-        translate(bins.bin_of, code, coarse)
-        return factor_coarse_problem(coarse, bins.value, scale)
+        bin_of, value, distance = self.bins(n_bins)
+        scale = 1.0 / (ridge + max(REMAINDER * distance, LEAST_REMAINDER * self.diagonal))
+        return factor_coarse_problem(np.array(list(map(np.take, bin_of, code))), value, scale)
 
     def choose(self, n_bins: int) -> Bins:
         """Choose the bins of each feature; of many values, on every so many of them."""
@@ -119,7 +115,7 @@ def choose_bins(value: Array, count: Array, n_bins: int) -> tuple[Array, Array]:
     return bin_of, np.interp(np.arange(n_bins), filled, moment[filled] / n_rows[filled])
 
 
-def factor_coarse_problem(code: NDArray[np.uint8], value: Array, scale: Array) -> Preconditioner:
+def factor_coarse_problem(code: Codes, value: Array, scale: Array) -> Preconditioner:
     """Set up the coarse problem of rows in bins with the weights S = diag(scale), and factor it."""
     D, q = value.shape
     A = np.zeros((1 + D * q, 1 + D * q))  # its lower triangle
@@ -137,17 +133,8 @@ def factor_coarse_problem(code: NDArray[np.uint8], value: Array, scale: Array) -
     return Preconditioner(code, scale, dpotrf(A.T, clean=0, overwrite_a=1)[0])
 
 
-@njit(cache=True, nogil=True)
-def translate(table: NDArray[np.uint8], code: NDArray[Any], out: NDArray[np.uint8]) -> None:
-    """Look up each feature's codes in its table."""
-    D, m = code.shape
-    for d in range(D):
-        for i in range(m):
-            out[d, i] = table[d, code[d, i]]
-
-
 @njit(cache=True, nogil=True, fastmath=True)
-def add_pairs(code: NDArray[np.uint8], q: int, scale: Array, A: Array) -> None:
+def add_pairs(code: Codes, q: int, scale: Array, A: Array) -> None:
     """Add the lower triangle of ΦᵀSΦ for the indicators Φ of all bins of all features, after b."""
     D, m = code.shape
     table = np.empty(q * q)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mercer._typing import Array, Index
 from mercer.compiled import njit
 
+Codes = NDArray[Any]  # (D, n), of one byte if 256 values are enough, else of four
 CACHED = 16_384  # values of a feature up to which the tables of four features fit into the cache
 BLOCK = 2**15  # rows, of which one number each fits there too
 
@@ -27,7 +28,7 @@ BLOCK = 2**15  # rows, of which one number each fits there too
 class CodedColumns(NamedTuple):
     """Every row's place among the ascending values of each feature, and these values."""
 
-    code: NDArray[Any]  # (D, n), of one byte if 256 values are enough
+    code: Codes
     value: Array  # (D, most values of a feature), the last one repeated
 
     def samples(self) -> Array:
@@ -42,43 +43,38 @@ class CodedColumns(NamedTuple):
         """Return K v at some rows."""
         return self._multiply(v, np.take(self.code, rows, axis=1))
 
-    def _multiply(self, v: Array, code_out: NDArray[Any]) -> Array:
-        code_in, nonzero = self.code, v != 0.0
-        if 2 * np.count_nonzero(nonzero) < len(v):
-            rows = np.flatnonzero(nonzero)
-            code_in, v = np.take(code_in, rows, axis=1), v[rows]
-        n_values = self.value.shape[1]
-        tables = np.empty((4 if n_values <= CACHED else 1, n_values))
-        out = np.zeros(code_out.shape[1])
-        multiply_coded(code_in, v, self.value, 2.0 * float(v.sum()), code_out, tables, out)
+    def _multiply(self, v: Array, code_out: Codes) -> Array:
+        n_values, out = self.value.shape[1], np.zeros(code_out.shape[1])
+        room = np.empty((4 if n_values <= CACHED else 1, n_values))
+        multiply_coded(*_of_nonzero(self.code, v), self.value, code_out, room, out)
         return out
 
 
 class SortedColumns(NamedTuple):
-    """The rows in ascending order of each feature, and the gap from each value to the next."""
+    """The rows in ascending order of each feature, and their values, after the smallest of all rows."""
 
     order: NDArray[np.int32]  # (D, m)
-    gap: Array  # (D, m), the last of each feature is 0
+    value: Array  # (D, 1 + m)
 
     def product(self, v: Array) -> Array:
         """Return K v."""
         pair, out = np.empty((len(v), 2)), np.empty(len(v))
-        multiply_sorted(self.order, self.gap, v, pair, out)
+        multiply_sorted(self.order, self.value, v, pair, out)
         return out
 
 
-def make_operator(code: NDArray[Any], value: Array) -> CodedColumns | SortedColumns:
+def make_operator(code: Codes, value: Array) -> CodedColumns | SortedColumns:
     """Return K of some rows: codes where the rows outnumber the values, for they need no sorting."""
-    n_values, m = value.shape[1], code.shape[1]
-    if code.itemsize == 1 and 2 * n_values <= m:
-        return CodedColumns(code, value)
-    order, gap = np.empty(code.shape, np.int32), np.empty(code.shape)
-    if n_values <= 16 * m:
-        sort_by_counting(code, n_values, order)
-    else:
-        order[:] = np.argsort(code, axis=1)
-    find_gaps(code, value, order, gap)
-    return SortedColumns(order, gap)
+    few = code.itemsize == 1 and 2 * value.shape[1] <= code.shape[1]
+    return CodedColumns(code, value) if few else sort_rows(code, value)
+
+
+def sort_rows(code: Codes, value: Array) -> SortedColumns:
+    """Sort some rows, given by their codes of these values."""
+    D, m = code.shape
+    columns = SortedColumns(np.empty((D, m), np.int32), np.empty((D, 1 + m)))
+    sort_by_counting(code, value, *columns)
+    return columns
 
 
 def integrate(value: Any, histogram: Any) -> Any:
@@ -89,8 +85,21 @@ def integrate(value: Any, histogram: Any) -> Any:
     return table
 
 
+def add_up_by_code(code: Codes, v: Array, n_values: int) -> Array:
+    """Return Σv of the rows at each value of each feature."""
+    out = np.zeros((len(code), n_values))
+    sum_by_code(*_of_nonzero(code, v), out)
+    return out
+
+
+def _of_nonzero(code: Codes, v: Array) -> tuple[Codes, Array]:
+    """Leave out the rows where v is zero, if these are most."""
+    rows = np.flatnonzero(v)
+    return (code, v) if 2 * len(rows) >= len(v) else (np.take(code, rows, axis=1), v[rows])
+
+
 @njit(cache=True, nogil=True, fastmath=True)
-def sum_by_code(code: NDArray[Any], v: Array, tables: Array) -> None:
+def sum_by_code(code: Codes, v: Array, tables: Array) -> None:
     """Add Σ v_i over the rows of each code to each feature's table.
 
     Four features at once read v once, and none of the processor's additions waits for another one's end.
@@ -115,7 +124,7 @@ def sum_by_code(code: NDArray[Any], v: Array, tables: Array) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def look_up(code: NDArray[Any], tables: Array, out: Array) -> None:
+def look_up(code: Codes, tables: Array, out: Array) -> None:
     """Add to each row what its codes have in the tables, for four features at once."""
     D, n = code.shape
     last = D - D % 4
@@ -134,19 +143,14 @@ def look_up(code: NDArray[Any], tables: Array, out: Array) -> None:
 
 @njit(cache=True, nogil=True, fastmath=True)
 def multiply_coded(
-    code_in: NDArray[Any],
-    v: Array,
-    value: Array,
-    first_slope: float,
-    code_out: NDArray[Any],
-    tables: Array,
-    out: Array,
+    code_in: Codes, v: Array, value: Array, code_out: Codes, tables: Array, out: Array
 ) -> None:
     """Add Σ_d g_d at the codes of the rows `out` is for; `tables` has room for one feature, or for four.
 
     Each feature's table is filled with Σv by code, integrated to g and looked up while it is in the cache.
     Four features at once: none of the processor's additions waits for another one's end.
     """
+    first_slope = 2.0 * v.sum()
     D, q = value.shape
     n_fours = D - D % 4 if len(tables) == 4 else 0
     for d in range(0, n_fours, 4):
@@ -189,37 +193,25 @@ def multiply_coded(
 
 
 @njit(cache=True, nogil=True)
-def sort_by_counting(code: NDArray[Any], n_values: int, order: NDArray[np.int32]) -> None:
-    """Put the rows in ascending order of each feature's code."""
+def sort_by_counting(code: Codes, value: Array, order: NDArray[np.int32], ordered: Array) -> None:
+    """Put the rows in ascending order of each feature's code, and their values."""
     D, m = code.shape
+    n_values = value.shape[1]
     place = np.empty(n_values + 1, np.int32)
     for d in range(D):
-        place[:] = 0
+        place[:], ordered[d, 0] = 0, value[d, 0]
         for i in range(m):
             place[code[d, i] + 1] += 1
         for k in range(n_values):
             place[k + 1] += place[k]
         for i in range(m):
             k = code[d, i]
-            order[d, place[k]] = i
+            order[d, place[k]], ordered[d, place[k] + 1] = i, value[d, k]
             place[k] += 1
 
 
-@njit(cache=True, nogil=True)
-def find_gaps(code: NDArray[Any], value: Array, order: NDArray[np.int32], gap: Array) -> None:
-    """Fill in the gaps between the values of neighbours in the order."""
-    D, m = order.shape
-    for d in range(D):
-        x = value[d, code[d, order[d, 0]]]
-        for k in range(m - 1):
-            following = value[d, code[d, order[d, k + 1]]]
-            gap[d, k] = following - x
-            x = following
-        gap[d, m - 1] = 0.0
-
-
 @njit(cache=True, nogil=True, fastmath=True)
-def multiply_sorted(order: NDArray[np.int32], gap: Array, v: Array, pair: Array, out: Array) -> None:
+def multiply_sorted(order: NDArray[np.int32], value: Array, v: Array, pair: Array, out: Array) -> None:
     """Put K v into `out`. Two features at once: one's sums are pending while the processor adds the other's.
 
     `pair` is room for v and K v side by side: one cache line a row, not two.
@@ -229,23 +221,17 @@ def multiply_sorted(order: NDArray[np.int32], gap: Array, v: Array, pair: Array,
     for i in range(m):
         pair[i, 0], pair[i, 1] = v[i], 0.0
         first_slope += 2.0 * v[i]
-    for d in range(0, D - 1, 2):
-        slope, height = first_slope, 0.0
-        slope_2, height_2 = first_slope, 0.0
+    for d in range(0, D, 2):
+        a, b, x, y = order[d], order[min(d + 1, D - 1)], value[d], value[min(d + 1, D - 1)]
+        slope_x, slope_y, height_x, height_y = first_slope, first_slope, 0.0, 0.0
+        other = 1.0 if d + 1 < D else 0.0  # if there is none, it counts for nothing
         for k in range(m):
-            i, j = order[d, k], order[d + 1, k]
-            pair[i, 1] += height
-            slope -= 2.0 * pair[i, 0]
-            height += slope * gap[d, k]
-            pair[j, 1] += height_2
-            slope_2 -= 2.0 * pair[j, 0]
-            height_2 += slope_2 * gap[d + 1, k]
-    if D % 2 == 1:
-        slope, height = first_slope, 0.0
-        for k in range(m):
-            i = order[D - 1, k]
-            pair[i, 1] += height
-            slope -= 2.0 * pair[i, 0]
-            height += slope * gap[D - 1, k]
+            height_x += slope_x * (x[k + 1] - x[k])
+            height_y += slope_y * (y[k + 1] - y[k])
+            i, j = a[k], b[k]
+            pair[i, 1] += height_x
+            slope_x -= 2.0 * pair[i, 0]
+            pair[j, 1] += other * height_y
+            slope_y -= 2.0 * pair[j, 0]
     for i in range(m):
         out[i] = pair[i, 1]

@@ -10,11 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.solvers.stump_svm.losses import Rounding
-from mercer.solvers.stump_svm.newton import add_up_by_code, solve_system
+from mercer.solvers.stump_svm.newton import solve_system
 from mercer.solvers.stump_svm.preconditioner import Coarsening
-from mercer.solvers.stump_svm.products import CodedColumns, integrate, look_up
-from mercer.solvers.stump_svm.rows import Look, Point, RowFunction, Rows, thin
+from mercer.solvers.stump_svm.products import CodedColumns, add_up_by_code, integrate, look_up
+from mercer.solvers.stump_svm.rows import Look, Point, Rows, thin
 
 SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more
 
@@ -33,7 +32,8 @@ class TableRows(Rows):
         """Fill in the mean diagonal of the centred kernel, which is the mean distance of two rows."""
         share, gap = count.cumsum(1)[:, :-1] / self.n_rows, self.value[:, 1:] - self.value[:, :-1]
         diagonal = float((2.0 * share * (1.0 - share) * gap).sum())
-        return replace(self, diagonal=diagonal, coarsening=Coarsening(self.value, count.__getitem__))
+        coarsening = Coarsening(self.value, count.__getitem__, diagonal)
+        return replace(self, diagonal=diagonal, coarsening=coarsening)
 
     @property
     def value(self) -> Any:
@@ -45,70 +45,62 @@ class TableRows(Rows):
         """Return about how many rows a Newton step uses."""
         return SAMPLE * int(np.prod(self.value.shape))
 
-    def gather(self, table: Any) -> Any:
+    def gather(self, code: Any, table: Any) -> Any:
         """Return Σ_d table_d at each row's codes."""
-        out = np.zeros(self.n_rows)
-        look_up(self.columns.code, table, out)
+        out = np.zeros(code.shape[1])
+        look_up(code, table, out)
         return out
 
-    def scatter(self, v: Any) -> Any:
+    def scatter(self, code: Any, v: Any) -> Any:
         """Return Σv of the rows at each value of each feature."""
-        code, rows = self.columns.code, np.flatnonzero(v != 0.0)
-        if 2 * len(rows) < len(v):
-            code, v = np.take(code, rows, axis=1), v[rows]
         return add_up_by_code(code, v, self.value.shape[1])
 
     def count(self) -> Any:
         """Return the number of rows at each value of each feature."""
-        return self.scatter(self.xp.ones_like(self.y))
+        return self.scatter(self.columns.code, self.xp.ones_like(self.y))
+
+    def select(self, rows: Any) -> CodedColumns:
+        """Return the columns of some rows."""
+        return CodedColumns(self.xp.take(self.columns.code, rows, axis=1), self.value)
 
     def at(self, table: Any, bias: float) -> Point:
         """Return the point of a table: its values are looked up."""
-        return Point(RowFunction(table, self.gather(table)), bias)
-
-    def sample(self, every: int) -> "TableRows":
-        """Return one row in `every`, each of as many times its weight."""
-        rows = thin(self.xp.arange(self.n_rows, device=self.y.device), every)
-        columns = CodedColumns(self.xp.take(self.columns.code, rows, axis=1), self.value)
-        return type(self).of(columns, self.y[rows], every * self.weight[rows])
+        return Point(table, self.gather(self.columns.code, table), bias)
 
     def extend(self, solution: Any, every: int) -> Point:
-        """Return at all rows what such a sample has found."""
+        """Return at all rows what a sample of them has found."""
         return self.at(solution.function.coef, solution.bias)
 
-    def zero(self) -> RowFunction:
+    def zero(self) -> Point:
         """Return the function that is zero."""
-        return RowFunction(0.0 * self.value, 0.0 * self.y)
+        return Point(0.0 * self.value, 0.0 * self.y)
 
-    def inner(self, a: RowFunction, b: RowFunction) -> float:
+    def inner(self, a: Point, b: Point) -> float:
         """Return the inner product of two functions, ½ Σ_d ∫ a_d' b_d', whose half square is the penalty."""
         gap = self.value[:, 1:] - self.value[:, :-1]
         product = (a.coef[:, 1:] - a.coef[:, :-1]) * (b.coef[:, 1:] - b.coef[:, :-1])
         return 0.5 * float((product / (gap + (gap <= 0.0))).sum())  # at equal values g is equal
 
-    def balance(self, point: Point, loss: Any, term: Rounding) -> Point:
+    def balance(self, point: Point, stiffness: float) -> Point:
         """Return the point: to move its intercept would take passes, and the next Newton step does it."""
         return point
 
-    def look(self, point: Point, loss: Any, term: Rounding, every: int, last: Look | None = None) -> Look:
+    def look(self, point: Point, stiffness: float, every: int, last: Look | None = None) -> Look:
         """Return the sums at a point, and one in `every` of the rows of positive curvature."""
-        r = self.respond(point, loss, term)
-        sums = self.scatter(r.coef) if last is None else last.sums + self.scatter(r.coef - last.coef)
+        r, code = self.respond(point, stiffness), self.columns.code
+        old = (0.0, 0.0) if last is None else (last.coef, last.sums)
+        sums = self.scatter(code, r.coef - old[0]) + old[1]
         (curved,) = self.xp.nonzero(r.curvature > 0.0)
         taken = thin(curved, every)
-        near, curvature = self.xp.take(self.columns.code, taken, axis=1), every * r.curvature[taken]
+        near, curvature = self.select(taken).code, every * r.curvature[taken]
         return Look(self.away(point, sums), *r[2:], len(curved), near, curvature, r.coef, sums)
 
-    def away(self, point: Point, sums: Any) -> RowFunction:
+    def away(self, point: Point, sums: Any) -> Point:
         """Return what leads from a point to the function of coefficients with these sums; no values."""
-        return RowFunction(integrate(self.value, sums) - point.function.coef, 0.0)
+        return Point(integrate(self.value, sums) - point.coef, 0.0)
 
-    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+    def newton_step(self, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
-        weight, n_values = seen.curvature, self.value.shape[1]
-        first = weight * (seen.mass / weight.sum()) if len(weight) > 0 else weight
-        away = seen.away.coef - integrate(self.value, add_up_by_code(seen.near, first, n_values))
-        r = np.zeros(len(weight))
-        look_up(seen.near, away, r)
-        x, bias = solve_system(seen.near, self.coarsening, weight, first, r, self.diagonal, floor)
-        return self.at(away - integrate(self.value, add_up_by_code(seen.near, x, n_values)), bias)
+        near, away = seen.near, self.gather(seen.near, seen.away.coef)
+        x, bias = solve_system(near, seen.curvature, away, seen.mass, self.coarsening, floor)
+        return self.at(seen.away.coef - integrate(self.value, self.scatter(near, x)), bias)

@@ -6,10 +6,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Self
 
-import numpy as np
 import torch
 from sklearn.externals.array_api_compat import torch as xp
 
+from mercer.solvers.stump_svm import columns
 from mercer.solvers.stump_svm.products import CodedColumns
 from mercer.solvers.stump_svm.rows import Look, Point
 from mercer.solvers.stump_svm.tables import TableRows
@@ -75,15 +75,15 @@ class TorchRows(TableRows):
         """Return about how many rows a Newton step uses: on a GPU more, as they cost little there."""
         return max(super().most_curved, MOST_CURVED if self.value.is_cuda else 0)
 
-    def gather(self, table: Any) -> Any:
+    def gather(self, code: Any, table: Any) -> Any:
         """Return Σ_d table_d at each row's codes."""
-        return gather(self.columns.code, table)
+        return gather(code, table)
 
-    def scatter(self, v: Any) -> Any:
+    def scatter(self, code: Any, v: Any) -> Any:
         """Return Σv of the rows at each value of each feature."""
-        return scatter(self.columns.code, v, self.value.shape[1])
+        return scatter(code, v, self.value.shape[1])
 
-    def newton_step(self, point: Point, seen: Look, floor: float) -> Point:
+    def newton_step(self, seen: Look, floor: float) -> Point:
         """Return about the step to the minimum if the curvature stays."""
         if len(seen.curvature) == 0:
             return self.at(seen.away.coef, 0.0)
@@ -163,20 +163,9 @@ class NewtonSystem:
 
 def choose_knots(X: Any, max_bins: int) -> Any:
     """Return the knots of each column, as `columns.choose_knots` does, in a table; the last are repeated."""
-    knots = [_choose_knots(x, max_bins) for x in X.T]
-    most = max(len(k) for k in knots)
+    knots = [columns.choose_knots(x, max_bins, xp) for x in X.T]
+    most = max(map(len, knots))
     return torch.stack([torch.cat([k, k[-1:].expand(most - len(k))]) for k in knots])
-
-
-def _choose_knots(column: Any, max_bins: int) -> Any:
-    distinct, count = torch.unique(column, return_counts=True)
-    if len(distinct) <= max_bins:
-        return distinct
-    common = count * max_bins >= len(column)
-    others = distinct[~common].repeat_interleave(count[~common])
-    edges = np.unique(np.linspace(0, len(others), max_bins - int(common.sum()) + 1).astype(np.intp))
-    sizes = torch.as_tensor(np.diff(edges), device=column.device)
-    return torch.unique(torch.cat([distinct[common], torch.segment_reduce(others, "mean", lengths=sizes)]))
 
 
 def bin_tensor(X: Any, knots: Any, convert: Callable[[Any], Any]) -> Any:
