@@ -163,4 +163,4 @@ def test_the_figures_are_what_they_are_called(iris):
     expected = np.mean(
         [[data.y_learned[j] == label for j in js] for label, js in zip(data.y, near, strict=True)]
     )
-    assert figures.neighbours_alike == pytest.approx(expected)
+    assert figures.neighbours == pytest.approx(expected)

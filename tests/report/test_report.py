@@ -12,7 +12,7 @@ from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
 from mercer.report import Report
 from mercer.report.content import Subject
 from mercer.report.plots.style import read_classes
-from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter
+from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter, group_classes
 from mercer.report.sections.kernel import correlations
 from mercer.report.sections.relevance import Losses, shuffle_columns
 from mercer.search.label_task import LabelTask
@@ -114,7 +114,7 @@ def test_marks_of_a_map_are_inside_it_at_one_scale_and_say_their_names():
     places = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 1.0]])
     found = draw_scatter(
         places,
-        read_classes(["a", "b", "b"], 3),
+        group_classes(read_classes(["a", "b", "b"], 3)),
         ["one", "<two>", "three"],
         alt="x",
         caption="",

@@ -126,11 +126,20 @@ class Omitted(Exception):  # noqa: N818  # nothing is wrong: there is nothing to
 def span(low: float, high: float) -> tuple[str, str]:
     """Return the ends of a range, with as many digits as it takes to see that they differ."""
     digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 2
-    is_plain = digits <= 6 and max(abs(low), abs(high)) < 1e6
-    first, second = (
-        signed(end, digits).lstrip("+") if is_plain else f"{end:.3g}".replace("-", "−") for end in (low, high)
-    )
+    first, second = (_plain(end, digits) for end in (low, high))
     return first, second
+
+
+def steps(values: Sequence[float]) -> list[str]:
+    """Return ascending numbers, with as many digits as it takes to tell each from the next."""
+    digits = max(0, -math.floor(math.log10(np.diff(values).min()))) if len(values) > 1 else 2
+    return [_plain(value, digits) for value in values]
+
+
+def _plain(value: float, digits: int) -> str:
+    if digits <= 6 and abs(value) < 1e6:
+        return signed(value, digits).lstrip("+")
+    return f"{value:.3g}".replace("-", "−")
 
 
 def unbroken(text: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KernelCenterer
@@ -44,10 +45,10 @@ class HeldOut(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How well a kernel knows the classes, in numbers."""
+    """How well a kernel knows the targets, in numbers that are at most 1."""
 
     alignment: float  # both matrices centred: it does not depend on a constant added to a kernel
-    neighbours_alike: float  # the share of the nearest training samples that are of the sample's class
+    neighbours: float  # how well the nearest training samples say what a sample is
 
 
 def hold_out(search: Any, task: LabelTask | NumberTask, seed: int) -> HeldOut:
@@ -110,11 +111,21 @@ def _spanning(fitted: Fitted, X: Array) -> Fitted:
 
 def measure(kernel: Any, data: HeldOut) -> Figures:
     """Return how well a kernel knows the classes of the held-out samples."""
-    K, ideal = np.asarray(kernel(data.X)), ideal_kernel(data.y)
     nearest = nearest_rows(kernel, data.X, data.X_learned, count_neighbours(data))
     alike = data.y_learned[nearest] == data.y[:, None]
-    centred = (KernelCenterer().fit_transform(matrix) for matrix in (K, ideal))
-    return Figures(alignment(*centred), float(alike.mean()))
+    return Figures(_aligned(kernel, data, ideal_kernel(data.y)), float(alike.mean()))
+
+
+def measure_numbers(kernel: Any, data: HeldOut) -> Figures:
+    """Return how well a kernel knows the numbers of held-out samples: neighbours, by the R² of their mean."""
+    nearest = nearest_rows(kernel, data.X, data.X_learned, N_NEIGHBOURS)
+    from_mean = data.y - data.y.mean()
+    guess = data.y_learned[nearest].mean(axis=1)
+    return Figures(_aligned(kernel, data, np.outer(from_mean, from_mean)), float(r2_score(data.y, guess)))
+
+
+def _aligned(kernel: Any, data: HeldOut, ideal: Array) -> float:
+    return alignment(*(KernelCenterer().fit_transform(K) for K in (np.asarray(kernel(data.X)), ideal)))
 
 
 def count_neighbours(data: HeldOut) -> int:

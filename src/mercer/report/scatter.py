@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.report.plots.style import COLOURS, Classes
 
 WIDTH, HEIGHT, MARGIN = 440.0, 380.0, 12.0
@@ -22,11 +22,18 @@ MARKS = (  # of about the same area, around the origin: colours are never the on
 
 
 class Key(NamedTuple):
-    """A class in the legend."""
+    """A group of samples in the legend, such as a class."""
 
     name: str
     mark: str
     colour: str
+
+
+class Groups(NamedTuple):
+    """Samples that look the same on a map: the keys of the groups, and which one each sample is in."""
+
+    keys: Sequence[Key]
+    of_row: Index
 
 
 class Scatter(NamedTuple):
@@ -38,16 +45,20 @@ class Scatter(NamedTuple):
     legend: Sequence[Key]
 
 
+def group_classes(classes: Classes) -> Groups:
+    """Return a group for each class."""
+    return Groups([Key(name, *_sign(k)) for k, name in enumerate(classes.names)], classes.of_row)
+
+
 def draw_scatter(
-    places: Array, classes: Classes, names: Sequence[str], *, alt: str, caption: str, labels: tuple[str, str]
+    places: Array, groups: Groups, names: Sequence[str], *, alt: str, caption: str, labels: tuple[str, str]
 ) -> Scatter:
     """Return samples as marks, each with a name to be seen when pointed at; both axes have the same scale."""
-    keys = [Key(name, *_sign(k)) for k, name in enumerate(classes.names)]
-    spots = _fit(places)
+    keys, spots = groups.keys, _fit(places)
     marks = [
         f'<path d="{keys[k].mark}" fill="{keys[k].colour}" transform="translate({x:.1f} {y:.1f})">'
         f"<title>{escape(name)}</title></path>"
-        for (x, y), k, name in zip(spots, classes.of_row, names, strict=True)
+        for (x, y), k, name in zip(spots, groups.of_row, names, strict=True)
     ]
     across, up = labels
     svg = (
@@ -56,7 +67,7 @@ def draw_scatter(
         f'<text x="{WIDTH / 2:.0f}" y="{HEIGHT + 17:.0f}">{escape(across)}</text>'
         f'<text x="{-HEIGHT / 2:.0f}" y="16" transform="rotate(-90)">{escape(up)}</text></svg>'
     )
-    return Scatter(svg, alt, caption, [] if classes.names == [""] else keys)
+    return Scatter(svg, alt, caption, keys if keys[0].name else [])
 
 
 def _sign(k: int) -> tuple[str, str]:

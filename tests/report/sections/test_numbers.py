@@ -1,10 +1,19 @@
 """The page of a numeric target: sections, and figures that can be computed by hand."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_friedman1
+from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from mercer import KernelRegressor, KernelSearchRegressor, StumpRegressor
-from mercer.report.held_out import hold_out
+from mercer.report.held_out import hold_out, measure_numbers
+from mercer.report.targets import NumberTarget
 from mercer.search.number_task import NumberTask
 from mercer.search.words import percent
 from report.html_page import report
@@ -40,3 +49,62 @@ def test_the_shares_of_the_intervals_are_those_of_held_out_samples(tmp_path, coa
     low, high = data.predictor.predict_interval(data.X, 0.5)
     inside = np.mean((low <= data.y) & (data.y <= high))
     assert percent(inside) in report(tmp_path, search, X, y).text
+
+
+def test_a_page_shows_what_the_kernel_sees_of_numbers(tmp_path, coarse_pictures):
+    search, X, y = search_of({"stump": StumpRegressor()})
+    page = report(tmp_path, search, X, y)
+    assert {"gram", "map", "neighbours"} <= page.sections
+    assert len(page.pixels("The similarities of 36 held-out samples sorted by target")) == 2
+    rows = page.rows("Nearest training samples")
+    assert page.heads("Nearest training samples")[1] == "target"
+    targets = [float(cells[1].replace("−", "-")) for cells in rows]
+    assert targets[:5] == sorted(targets[:5])  # from low to high; the last one is the worst
+    for head, *cells in (*rows, *page.rows("The largest difference first")):
+        number = int(head.removeprefix("row "))
+        assert y[number] == pytest.approx(float(cells[0].replace("−", "-")), rel=1e-5)
+        for cell in cells[-3:]:
+            near, its = re.fullmatch(r"row (\d+): (\S+)", cell).groups()
+            assert y[int(near)] == pytest.approx(float(its.replace("−", "-")), rel=1e-5)
+
+
+def test_a_kernel_that_is_the_product_of_the_targets_gets_full_marks(rng):
+    y = rng.normal(size=40)
+    data = SimpleNamespace(X=y[:, None], y=y, X_learned=np.repeat(y, 5)[:, None], y_learned=np.repeat(y, 5))
+    assert_allclose(measure_numbers(DotProduct(0.0), data), 1.0)
+
+
+def test_the_figures_of_numbers_are_what_they_are_called(rng):
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    data = SimpleNamespace(X=X[:12], y=y[:12], X_learned=X[12:], y_learned=y[12:])
+    H = np.eye(12) - 1.0 / 12
+    K, ideal = H @ RBF()(data.X) @ H, H @ np.outer(data.y, data.y) @ H
+    near = np.argsort(cdist(data.X, data.X_learned), axis=1)[:, :5]
+    left = np.sum((data.y - data.y_learned[near].mean(axis=1)) ** 2)
+    expected = (K * ideal).sum() / np.sqrt((K**2).sum() * (ideal**2).sum()), 1 - left / (12 * data.y.var())
+    assert_allclose(measure_numbers(RBF(), data), expected)
+
+
+def test_a_matrix_is_sorted_from_low_to_high_and_says_so(rng):
+    y = rng.permutation(np.arange(-10.0, 11.0))
+    K = np.minimum.outer(y, y)
+    ax = NumberTarget().plot(K, y, Figure().subplots(), (-10.0, 10.0))
+    assert_allclose(ax.images[0].get_array(), np.minimum.outer(np.sort(y), np.sort(y)))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["−10", "−5", "0", "5", "10"]
+
+
+@pytest.mark.parametrize(
+    ("y", "names"),
+    [
+        (np.arange(11.0), ["0 to 2", "2 to 4", "4 to 6", "6 to 8", "8 to 10"]),
+        (np.repeat([0.0, 1.0, 2.5], [8, 1, 1]), ["0.0 to 0.2", "0.2 to 2.5"]),
+        (np.full(5, 3.0), ["3.00"]),
+    ],
+)
+def test_samples_of_a_map_are_in_the_part_that_has_their_target(y, names):
+    groups = NumberTarget().group(y)
+    assert [key.name for key in groups.keys] == names
+    assert len({(key.mark, key.colour) for key in groups.keys}) == len(names)
+    for value, part in zip(y, groups.of_row, strict=True):
+        low, *high = (float(end) for end in names[part].split(" to "))
+        assert low <= value <= max([low, *high])

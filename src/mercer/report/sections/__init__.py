@@ -34,6 +34,7 @@ WORDS = {
     DATA: "What went in?",
 }
 
+SEEN: Makers = {show_grams: "Gram matrices", show_maps: "Map", show_neighbours: "Nearest neighbours"}
 SECTIONS: Mapping[type, Mapping[str, Makers]] = {
     LabelTask: {
         GOOD: {
@@ -49,11 +50,7 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
             show_rounds: "Error by round",
             show_gaussians: "Gaussians",
         },
-        SEES: {
-            show_grams: "Gram matrices",
-            show_maps: "Map",
-            show_neighbours: "Nearest neighbours",
-        },
+        SEES: SEEN,
         FAILS: {show_failures: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },
@@ -64,6 +61,7 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
             show_intervals: "Intervals",
         },
         USES: {show_relevance: "Columns that matter", show_number_shapes: "Shape functions"},
+        SEES: SEEN,
         FAILS: {show_worst_predictions: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },

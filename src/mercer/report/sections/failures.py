@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.report.content import Omitted, Section, Subject, Table
-from mercer.report.held_out import nearest_rows
+from mercer.report.sections.kernel import name_nearest
 from mercer.search.decisions import decision_values
 from mercer.search.words import percent
 
@@ -22,15 +22,12 @@ def show_failures(subject: Subject) -> Section:
     guess = data.predictor.predict(data.X)
     worst = np.argsort(own, kind="stable")[:MOST_SHOWN]
     n_wrong = int((guess != data.y).sum())
-    near = None if data.after is None else nearest_rows(data.after, data.X[worst], data.X_learned, N_NEAREST)
-    rows = []
-    for place, i in enumerate(worst):
-        cells = [subject.name_row(data.rows[i]), str(data.y[i]), str(guess[i]), percent(float(own[i]))]
-        if near is not None:
-            cells += [f"{subject.name_row(data.learned_rows[j])}: {data.y_learned[j]}" for j in near[place]]
-        rows.append(cells)
-    heads = ["held-out sample", "its class", "predicted", "probability given to its class"]
-    heads += [] if near is None else [f"nearest {k + 1}" for k in range(near.shape[1])]
+    nearest, places = name_nearest(subject, worst, N_NEAREST)
+    rows = [
+        [subject.name_row(data.rows[i]), str(data.y[i]), str(guess[i]), percent(float(own[i])), *near]
+        for i, near in zip(worst, nearest, strict=True)
+    ]
+    heads = ["held-out sample", "its class", "predicted", "probability given to its class", *places]
     text = [
         f"{n_wrong} of {len(guess)} held-out samples are predicted wrong. These are the ones that the model "
         "is most mistaken or least sure about: look whether their class is right, and what is near them.",

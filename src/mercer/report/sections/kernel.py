@@ -7,27 +7,23 @@ import numpy as np
 from sklearn.preprocessing import KernelCenterer
 
 from mercer._typing import Array, Index
-from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table, span
-from mercer.report.held_out import N_NEIGHBOURS, HeldOut, count_neighbours, measure, nearest_rows
+from mercer.report.held_out import N_NEIGHBOURS, HeldOut, nearest_rows
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import confusion, gram
 from mercer.report.plots.confusion import count_confusions, plot_confusion
 from mercer.report.plots.embedding import map_rows
-from mercer.report.plots.gram import colour_range, gram_matrix, plot_gram
-from mercer.report.plots.style import read_classes
-from mercer.report.scatter import Scatter, draw_scatter
-from mercer.search.label_task import draw_by_class
-from mercer.search.words import percent
+from mercer.report.plots.gram import colour_range, gram_matrix
+from mercer.report.scatter import Groups, Scatter, draw_scatter
+from mercer.report.targets import Target, target_of
+from mercer.search.words import percent, signed
 
 GRAM_ROWS = 300  # more would be smaller than a picture's dots
 MAP_ROWS = 800
 AXES = (
     "the first two axes of kernel PCA, where the kernel's feature space has most variance: near is similar."
 )
-ENOUGH_ROWS = 5  # held out of each class, for pictures and numbers to mean something
 PLAIN = "A plain kernel (RBF)"
-MOST_QUERIES = 6  # samples whose neighbours are shown
 FEW_CLASSES = 10
 MOST_LISTED = 30  # classes of the confusion matrix as a table
 
@@ -35,27 +31,33 @@ MOST_LISTED = 30  # classes of the confusion matrix as a table
 def show_grams(subject: Subject) -> Section:
     """Return the Gram matrices of both kernels, and what they come to in numbers."""
     data, after = _kernel(subject)
-    few = _some(data, GRAM_ROWS, subject)
+    target = target_of(subject)
+    few = target.draw(data.y, GRAM_ROWS, subject.seed)
     kernels = {PLAIN: data.before, winners(subject): after}
     matrices = {name: correlations(np.asarray(kernel(data.X[few]))) for name, kernel in kernels.items()}
     ranges = np.array([colour_range(K) for K in matrices.values()])
     limits = float(ranges[:, 0].min()), float(ranges[:, 1].max())
-    pictures = [_draw_gram(K, data.y[few], name, limits) for name, K in matrices.items()]
+    pictures = [_draw_gram(target, K, data.y[few], name, limits) for name, K in matrices.items()]
     dark, bright = span(*limits)
     text = [
-        *few_rows(data),
-        "How similar the held-out samples are to each other, sorted by class. A kernel that knows the "
-        "classes shows bright blocks along the diagonal. Both pictures have one scale, from dark "
-        f"({dark}) to bright ({bright}): similarity is the cosine of the angle between two samples, "
-        "seen from the mean of all.",
+        *target.doubts(data),
+        f"How similar the held-out samples are to each other, sorted by {target.noun}. {target.pattern} "
+        f"Both pictures have one scale, from dark ({dark}) to bright ({bright}): similarity is the cosine "
+        "of the angle between two samples, seen from the mean of all.",
     ]
-    table = _figures(subject, data, after)
+    figures = (target.measure(kernel, data) for kernel in (data.before, after))
+    named = zip(target.figure_names(data), *figures, strict=True)
+    rows = [
+        [name, signed(first, 3).lstrip("+"), signed(second, 3).lstrip("+")] for name, first, second in named
+    ]
+    heads = ["on held-out samples", PLAIN, winners(subject)]
+    table = Table("The same in numbers: 1 is best", heads, rows)
     notes = [
         "The plain kernel learns nothing: it is the RBF kernel on standardised features with the default "
         "width, γ = 1 / the number of features.",
-        "Alignment is the cosine of the angle between the centred kernel matrix and the one that is 1 for "
-        "two samples of the same class and 0 for others. An SVM does not need it: it weighs samples, and may "
-        "separate well by a kernel that is less aligned.",
+        f"Alignment is the cosine of the angle between the centred kernel matrix and the one that "
+        f"{target.ideal}. A model does not need it: it weighs samples, and may predict well by a kernel that "
+        "is less aligned.",
     ]
     return Section("gram", "Similarities", text, pictures, [table], notes)
 
@@ -68,11 +70,11 @@ def correlations(K: Array) -> Array:
     return cosines
 
 
-def _draw_gram(K: Array, y: Any, name: str, limits: tuple[float, float]) -> Picture:
-    return draw_picture(  # without a bar, whose numbers would make one matrix smaller than the other
-        lambda figure: plot_gram(K, None, y, figure.subplots(), bar=False, limits=limits),
+def _draw_gram(target: Target, K: Array, y: Any, name: str, limits: tuple[float, float]) -> Picture:
+    return draw_picture(
+        lambda figure: target.plot(K, y, figure.subplots(), limits),
         gram.SIZE,
-        alt=f"The similarities of {len(K)} held-out samples sorted by class. {name}.",
+        alt=f"The similarities of {len(K)} held-out samples sorted by {target.noun}. {name}.",
         caption=name,
     )
 
@@ -80,30 +82,33 @@ def _draw_gram(K: Array, y: Any, name: str, limits: tuple[float, float]) -> Pict
 def show_maps(subject: Subject) -> Section:
     """Return the kernel PCA of held-out samples by both kernels."""
     data, after = _kernel(subject)
-    few = _some(data, MAP_ROWS, subject)
-    names = [f"{subject.name_row(data.rows[i])}: {data.y[i]}" for i in few]
+    target = target_of(subject)
+    few = target.draw(data.y, MAP_ROWS, subject.seed)
+    names = [f"{subject.name_row(data.rows[i])}: {target.text(data.y[i])}" for i in few]
+    groups = target.group(data.y[few])
     pictures = [
-        draw_map(kernel, data.X[few], data.y[few], names, caption)
+        draw_map(kernel, data.X[few], groups, names, caption, f", marked by {target.noun}")
         for caption, kernel in ((PLAIN, data.before), (winners(subject), after))
     ]
     text = [
-        *few_rows(data),
+        *target.doubts(data),
         f"Held-out samples on {AXES} Point at one to see which it is.",
     ]
     return Section("map", "Map", text, pictures)
 
 
-def draw_map(kernel: Any, X: Any, y: Any, names: Sequence[str], caption: str) -> Scatter:
+def draw_map(
+    kernel: Any, X: Any, groups: Groups, names: Sequence[str], caption: str, marked: str = ""
+) -> Scatter:
     """Return the map of samples by kernel PCA."""
     K = gram_matrix(kernel, X)
     places, shares = map_rows(K)
-    coloured = "" if y is None else ", marked by class"
     first, second = (f"{100 * share:.0f} % of the variance" for share in shares)
     return draw_scatter(
         places,
-        read_classes(y, len(K)),
+        groups,
         names,
-        alt=f"A map of {len(K)} samples by kernel PCA{coloured}. {caption}.",
+        alt=f"A map of {len(K)} samples by kernel PCA{marked}. {caption}.",
         caption=caption,
         labels=(f"first axis: {first}", f"second axis: {second}"),
     )
@@ -121,7 +126,7 @@ def show_confusion(subject: Subject) -> Section:
         alt=f"The confusion matrix of {len(guess)} held-out samples; {n_wrong} predicted wrong.",
     )
     text = [
-        *few_rows(data),
+        *target_of(subject).doubts(data),
         f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
         f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: the "
         "error to expect on new samples is the one at the top of the page.",
@@ -144,71 +149,46 @@ def show_confusion(subject: Subject) -> Section:
 
 
 def show_neighbours(subject: Subject) -> Section:
-    """Return the nearest training samples of a few held-out ones, one of each class."""
-    data, after = _kernel(subject)
-    queries = _queries(data)
+    """Return the nearest training samples of a few held-out ones, of each class or from low to high."""
+    data, _ = _kernel(subject)
+    target = target_of(subject)
+    queries = target.choose(data)
     guess = data.predictor.predict(data.X[queries])
-    nearest = nearest_rows(after, data.X[queries], data.X_learned, N_NEIGHBOURS)
+    cells, places = name_nearest(subject, queries, N_NEIGHBOURS)
     rows = [
-        [
-            subject.name_row(data.rows[i]),
-            str(data.y[i]),
-            str(guessed),
-            *(f"{subject.name_row(data.learned_rows[j])}: {data.y_learned[j]}" for j in near),
-        ]
-        for i, guessed, near in zip(queries, guess, nearest, strict=True)
+        [subject.name_row(data.rows[i]), target.text(data.y[i]), target.text(guessed), *near]
+        for i, guessed, near in zip(queries, guess, cells, strict=True)
     ]
-    places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
-    heads = ["held-out sample", "class", "predicted", *places]
+    heads = ["held-out sample", target.noun, "predicted", *places]
     table = Table("Nearest training samples by the kernel's distance", heads, rows, stacks=True)
     text = [
         "A few held-out samples, and the training samples that are nearest to them by the kernel's distance, "
-        "with their classes."
+        f"each with its {target.noun}."
     ]
     if not isinstance(subject.row_names[0], str):
-        text.append("Rows are counted from 0, including those without a class.")
+        text.append(f"Rows are counted from 0, including those without a {target.noun}.")
     return Section("neighbours", "Nearest neighbours", text, tables=[table])
 
 
-def _queries(data: HeldOut) -> list[int]:
-    """Return a sample of each class, and one that is predicted wrong if there is one."""
-    _, firsts = np.unique(data.y, return_index=True)
-    wrong = np.flatnonzero(data.predictor.predict(data.X) != data.y)
-    chosen = [*(int(i) for i in firsts[: MOST_QUERIES - 1]), *(int(i) for i in wrong[:1])]
-    return list(dict.fromkeys(chosen))
+def name_nearest(subject: Subject, chosen: Index | list[int], n: int) -> tuple[list[list[str]], list[str]]:
+    """Return the nearest training samples of held-out ones as cells, and the names of their columns.
 
-
-def few_rows(data: HeldOut) -> list[str]:
-    """Say that few held-out samples mean little, if they are few."""
-    labels, counts = np.unique(data.y, return_counts=True)
-    fewest = int(np.argmin(counts))
-    if counts[fewest] >= ENOUGH_ROWS:
-        return []
-    samples = count(int(counts[fewest]), "sample")
-    return [
-        f"Only {samples} of class {labels[fewest]} could be held out: pictures and numbers of this few "
-        "samples mean little."
+    There are none if the winner's kernel is not known.
+    """
+    data, target = _data(subject), target_of(subject)
+    if data.after is None:
+        return [[] for _ in chosen], []
+    nearest = nearest_rows(data.after, data.X[chosen], data.X_learned, n)
+    cells = [
+        [f"{subject.name_row(data.learned_rows[j])}: {target.text(data.y_learned[j])}" for j in near]
+        for near in nearest
     ]
+    return cells, [f"nearest {k + 1}" for k in range(nearest.shape[1])]
 
 
 def winners(subject: Subject) -> str:
     """Return what the winner's kernel is called."""
     return f"The winner's kernel ({subject.result.winner})"
-
-
-def _figures(subject: Subject, data: HeldOut, after: Any) -> Table:
-    n_nearest = count_neighbours(data)
-    names = (
-        "alignment with the classes",
-        f"same class among {n_nearest} nearest" if n_nearest > 1 else "same class as the nearest",
-    )
-    pairs = zip(names, measure(data.before, data), measure(after, data), strict=True)
-    rows = [[name, f"{first:.3f}", f"{second:.3f}"] for name, first, second in pairs]
-    return Table("The same in numbers: 1 is best", ["on held-out samples", PLAIN, winners(subject)], rows)
-
-
-def _some(data: HeldOut, most: int, subject: Subject) -> Index:
-    return draw_by_class(data.y, most, subject.seed, least=2)
 
 
 def _data(subject: Subject) -> HeldOut:

@@ -9,12 +9,14 @@ from mercer.report.picture import draw_picture
 from mercer.report.plots import predictions
 from mercer.report.plots.predictions import draw_residuals, plot_predictions
 from mercer.report.plots.shapes import PANEL_SIZE, draw_panels, prepare_shapes
+from mercer.report.sections.failures import MOST_SHOWN, N_NEAREST
+from mercer.report.sections.kernel import name_nearest
 from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH
+from mercer.report.targets import target_of
 from mercer.search.words import percent
 
 COVERAGE = 0.9  # of the intervals in the picture
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
-MOST_SHOWN = 8
 
 
 def show_predictions(subject: Subject) -> Section:
@@ -68,18 +70,25 @@ def show_worst_predictions(subject: Subject) -> Section:
     predicted = data.predictor.predict(data.X)
     low, high = data.predictor.predict_interval(data.X, COVERAGE)
     worst = np.argsort(-np.abs(data.y - predicted), kind="stable")[:MOST_SHOWN]
+    text = target_of(subject).text
+    nearest, places = name_nearest(subject, worst, N_NEAREST)
     rows = [
         [
             subject.name_row(data.rows[i]),
-            *(f"{value:.6g}" for value in (data.y[i], predicted[i], data.y[i] - predicted[i])),
-            f"{low[i]:.6g} to {high[i]:.6g}",
+            *map(text, (data.y[i], predicted[i], data.y[i] - predicted[i])),
+            f"{text(low[i])} to {text(high[i])}",
+            *near,
         ]
-        for i in worst
+        for i, near in zip(worst, nearest, strict=True)
     ]
-    text = ["The held-out samples that are predicted worst: look whether their target is right."]
-    heads = ["held-out sample", "its target", "predicted", "difference", f"{percent(COVERAGE)} interval"]
+    interval = f"{percent(COVERAGE)} interval"
+    heads = ["held-out sample", "its target", "predicted", "difference", interval, *places]
     table = Table("The largest difference first", heads, rows, stacks=True)
-    return Section("failures", "The worst samples", text, tables=[table])
+    said = [
+        "The held-out samples that are predicted worst: look whether their target is right, and what is "
+        "near them."
+    ]
+    return Section("failures", "The worst samples", said, tables=[table])
 
 
 def show_number_shapes(subject: Subject) -> Section:

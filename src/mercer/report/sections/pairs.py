@@ -14,6 +14,8 @@ from mercer.report.content import Omitted, Section, Subject
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import pair_distances
 from mercer.report.plots.pair_distances import kernel_distances, plot_pair_distances
+from mercer.report.plots.style import read_classes
+from mercer.report.scatter import group_classes
 from mercer.report.sections.kernel import AXES, MAP_ROWS, draw_map, winners
 from mercer.report.sections.ranking import pairs_were_drawn
 from mercer.search.candidates import Candidate
@@ -53,8 +55,9 @@ def show_pair_map(subject: Subject) -> Section:
     some = np.sort(RandomState(subject.seed).permutation(len(X))[:MAP_ROWS])
     plain = after.with_base(Projected(np.eye(X.shape[1])))
     names = [subject.name_row(i) for i in some]
+    groups = group_classes(read_classes(None, len(some)))
     pictures = [
-        draw_map(kernel, X[some], None, names, caption)
+        draw_map(kernel, X[some], groups, names, caption)
         for caption, kernel in ((PLAIN_DISTANCE, plain), (winners(subject), after))[: 1 + learns]
     ]
     text = [
