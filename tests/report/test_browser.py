@@ -46,10 +46,10 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
     assert not browser.complaints
     assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
     widths = browser.ask("[...document.images].map(image => image.naturalWidth)")
-    assert len(widths) == 9  # pictures: the maps are drawn by the page itself
+    assert len(widths) == 10  # pictures: the maps are drawn by the page itself
     assert min(widths) > 100
     assert browser.ask("document.documentElement.scrollWidth") <= width
-    assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * 9
+    assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * 10
 
 
 @pytest.mark.parametrize("width", [1200, 850, 800, 390])

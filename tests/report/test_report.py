@@ -10,12 +10,21 @@ from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
 from mercer.report import Report
-from mercer.report.content import Subject
+from mercer.report.content import Chapter, Section, Subject
 from mercer.report.plots.style import read_classes
 from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter, group_classes
+from mercer.report.sections.dependence import (
+    direction,
+    find_curves,
+    scale_of_levels,
+    scale_of_numbers,
+    what_is_predicted,
+)
 from mercer.report.sections.kernel import correlations
 from mercer.report.sections.relevance import Losses, shuffle_columns
 from mercer.search.label_task import LabelTask
+from mercer.search.number_task import NumberTask
+from mercer.tables.kinds import CategoryColumn
 from report.html_page import Page, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -58,8 +67,8 @@ def test_a_notebook_shows_the_page_in_a_frame(linear, iris):
 
 def test_columns_of_a_table_are_named_and_what_was_dropped_is_said(report):
     used, dropped = section_of(report, "columns").tables
-    kinds = {row[0]: row[1] for row in used.rows}
-    assert kinds == {"colour": "category", "size": "number", "noise": "number"}
+    kinds = {row[0]: tuple(row[1:3]) for row in used.rows}
+    assert kinds == {"colour": ("category", "0"), "size": ("number", "12"), "noise": ("number", "0")}
     assert dropped.rows == [["one", "it has a single value"]]
     assert dict(report.headline.facts)["columns"] == "3 (6 features)"
 
@@ -68,8 +77,8 @@ def test_the_levels_of_a_category_matter_together_and_are_bars(report):
     relevance = section_of(report, "relevance").tables[0]
     assert relevance.rows[0][0] == "colour"
     levels = section_of(report, "levels").pictures[0]
-    assert "3 levels" in levels.alt
-    assert "3 most important" in section_of(report, "shapes").pictures[0].alt  # size, whether missing, noise
+    assert "4 levels" in levels.alt  # and whether size is missing
+    assert "2 most important" in section_of(report, "shapes").pictures[0].alt  # size, noise
 
 
 def test_the_worst_samples_are_those_whose_class_got_the_least(report):
@@ -94,7 +103,7 @@ def test_columns_that_matter_to_a_number_are_found(rng):
     X = rng.normal(size=(120, 3))
     y = 5.0 * X[:, 2] + 0.1 * rng.normal(size=120)
     search = KernelSearchRegressor(["linear"], cv=2, random_state=0).fit(X, y)
-    table = section_of(Report(search, X, y, questions=["uses"]), "relevance").tables[0]
+    table = section_of(Report(search, X, y, questions=["uses"]), "relevance").tables[-1]
     assert table.rows[0][0] == "x2"
     assert float(table.rows[0][1]) > 3.0  # about (√2 − 0) · 5, less what a shuffling leaves in place
     assert abs(float(table.rows[1][1])) < 1.0
@@ -140,3 +149,61 @@ def test_two_classes_have_curves_and_their_areas_are_said(messy):
     roc, precision = (picture.caption for picture in curves.pictures)
     assert 0.5 < float(roc.rpartition(" ")[2]) <= 1.0
     assert precision.startswith("Average precision 0.")
+
+
+def test_a_column_of_a_table_works_the_way_that_it_is_said_to(report):
+    """Only red stops: its probability of stop is the highest, and noise hardly changes it."""
+    table = next(
+        t for t in section_of(report, "relevance").tables if t.caption.startswith("Mean predictions")
+    )
+    assert table.columns[2:] == ["lowest probability of stop", "highest probability of stop"]
+    lines = {row[0]: row[1:] for row in table.rows}
+    assert lines["colour"][0] == "–"  # levels have no order
+    assert lines["colour"][2].endswith(" at red")
+    low, high = (float(cell.partition(" %")[0]) for cell in lines["colour"][1:])
+    assert low < 10 < 90 < high
+
+
+def test_a_curve_is_the_mean_of_the_predictions_with_the_value_put_in(rng):
+    X = rng.normal(size=(60, 2))
+    data = SimpleNamespace(X=X, predictor=SimpleNamespace(predict=lambda X: X[:, 0] ** 2 - 3.0 * X[:, 1]))
+    subject = Subject(None, NumberTask(X, X[:, 0]), ["a", "b"], None, 0, [], target_name="z")
+    found = find_curves(subject, data, ["b", "a"], what_is_predicted(subject, data))
+    assert [curve.name for curve in found] == ["b", "a"]
+    for curve, rest, term in zip(
+        found, (X[:, 0] ** 2, -3.0 * X[:, 1]), (lambda v: -3.0 * v, np.square), strict=True
+    ):
+        assert len(curve.scale.values) == 16
+        assert_allclose(curve.means[:, 0], term(curve.scale.values) + rest.mean())
+    assert [direction(curve) for curve in found] == ["it falls", "it rises and falls"]
+
+
+def test_a_number_of_few_values_is_tried_at_each(rng):
+    X = np.column_stack([rng.choice([1.0, 2.0, 5.0], 30), rng.integers(0, 2, 30)])
+    scale = scale_of_numbers(X)  # the second feature says whether it is missing
+    assert scale.names == ["1", "2", "5"]
+    assert_allclose(scale.features, [[1.0, 0.0], [2.0, 0.0], [5.0, 0.0]])
+
+
+def test_the_levels_of_a_curve_are_the_most_frequent_ones():
+    kind = CategoryColumn("c", list("abcdefgh"), has_gaps=False, has_rare=False)
+    X = np.eye(8)[np.repeat(np.arange(8), [1, 9, 8, 1, 7, 6, 5, 4])]
+    scale = scale_of_levels(kind, X)
+    assert scale.names == list("bcefgh")
+    assert scale.features.argmax(axis=1).tolist() == [1, 2, 4, 5, 6, 7]
+
+
+def test_a_narrow_section_without_another_beside_it_is_alone():
+    narrow, wide = Section("n", "", [], ["picture"]), Section("w", "", [])
+    chapter = Chapter("", "", [narrow, narrow, narrow, wide, narrow, wide, narrow, narrow])
+    assert [chapter.is_alone(k) for k in range(8)] == [False, False, True, False, True, False, False, False]
+
+
+def test_the_cell_of_python_writes_the_page_again(messy, report, tmp_path, monkeypatch):
+    X, y = messy
+    monkeypatch.chdir(tmp_path)
+    namespace = {"X": X, "y": y, "StumpSVC": StumpSVC}
+    exec(report.code, namespace)  # what the page shows
+    found, expected = Page((tmp_path / "report.html").read_text(encoding="utf-8")), Page(report.html())
+    assert found.sections == expected.sections
+    assert found.all("img") == expected.all("img")

@@ -15,7 +15,7 @@ from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import signed
 from mercer.tables import TableEncoder
-from mercer.tables.kinds import CategoryColumn
+from mercer.tables.kinds import CategoryColumn, NumberColumn
 
 
 class Table(NamedTuple):
@@ -51,6 +51,14 @@ class Chapter(NamedTuple):
     key: str
     question: str
     sections: Sequence[Section]
+
+    def is_alone(self, k: int) -> bool:
+        """Return whether the k-th section is a narrow one that has none beside it."""
+        narrow = [section.is_narrow for section in self.sections]
+        before = 0
+        while before < k and narrow[k - 1 - before]:
+            before += 1
+        return narrow[k] and before % 2 == 0 and not (k + 1 < len(narrow) and narrow[k + 1])
 
 
 class Bar(NamedTuple):
@@ -102,11 +110,12 @@ class Subject(NamedTuple):
 
     @property
     def levels(self) -> set[int]:
-        """Return the features that say whether a row has a level of a category: they are 0 or 1."""
+        """Return the features that are 0 or 1: a row has a level of a category, or misses a number."""
         if self.encoder is None:
             return {d for d, x in enumerate(self.task.X.T) if set(np.unique(x)) == {0.0, 1.0}}
         kinds = zip(self.encoder.columns_, self.columns.values(), strict=True)
-        return {d for kind, mine in kinds if isinstance(kind, CategoryColumn) for d in mine}
+        two_valued = {CategoryColumn: slice(None), NumberColumn: slice(1, None)}
+        return {d for kind, mine in kinds if type(kind) in two_valued for d in mine[two_valued[type(kind)]]}
 
     @property
     def result(self) -> SearchResult:

@@ -29,6 +29,7 @@ from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import describe_settings
 from mercer.tables import TableEncoder
+from mercer.tables.encoder import count_missing
 from mercer.targets import check_target
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
@@ -148,6 +149,7 @@ class Report:
     ) -> None:
         check_is_fitted(search, "best_estimator_")
         about = about or {}
+        gaps = _count_gaps(search, X) if gaps is None else gaps
         encoder, X, unlabelled, feature_names = _encode(search, encoder, X, unlabelled, feature_names)
         task = _check_task(search, X, y, pairs, unlabelled)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -163,14 +165,14 @@ class Report:
             str(about.get("target", "")),
             encoder,
             float(about.get("seconds", "nan")),
-            gaps or {},
+            gaps,
         )
         self.headline = make_headline(subject)
         self.chapters, self.omissions = _compose(subject, _choose(SECTIONS[type(task)], questions))
         if problem is not None:
             self.omissions = [f"What needs a model fitted to a part of the samples: {problem}"]
         self.provenance = _provenance(subject, about, random_state)
-        self.code = repr(search)
+        self.code = _code(search, subject, gave_pairs=pairs is not None)
         self.command = str(about.get("command", ""))
 
     def html(self) -> str:
@@ -198,6 +200,12 @@ class Report:
         """Return the page in a frame of its own, as a notebook shows it."""
         page, title = escape(self.html()), escape(self.headline.title)
         return f'<iframe srcdoc="{page}" width="100%" height="700" title="{title}"></iframe>'
+
+
+def _count_gaps(search: Any, X: Any) -> dict[str, int]:
+    """Return how many cells of each column are missing, if the search was given a table."""
+    encoder = getattr(search, "encoder_", None)
+    return {} if encoder is None else count_missing(encoder, X)
 
 
 def _encode(
@@ -275,6 +283,25 @@ def _compose(subject: Subject, questions: Mapping[str, Makers]) -> tuple[list[Ch
 
 def _as_sentence(error: Exception) -> str:
     return f"{str(error).rstrip('.')}." if str(error) else f"{type(error).__name__}."
+
+
+def _code(search: Any, subject: Subject, *, gave_pairs: bool) -> str:
+    """Return the search and this page as a cell of Python."""
+    data = ["X"] if isinstance(subject.task, PairTask) else ["X", "y"]
+    more = ["pairs=pairs"] if gave_pairs else []
+    more += [] if subject.task.unlabelled is None else ["unlabelled=unlabelled"]
+    given = ", ".join([*data, *more])
+    path = '"report.html"' if len(data) == 2 else 'path="report.html"'
+    target = subject.target_name or "the target"
+    return "\n".join([
+        f"# X: the columns that went in{f'; y: {target}' if 'y' in data else ''}",
+        f"from mercer import {type(search).__name__}",
+        "from mercer.report import write_report",
+        "",
+        f"search = {repr(search).replace(chr(10), chr(10) + ' ' * len('search = '))}",
+        f"search.fit({given})",
+        f"write_report(search, {', '.join([*data, path, *more])})",
+    ])  # fmt: skip
 
 
 def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -> list[Table]:

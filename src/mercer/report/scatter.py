@@ -10,6 +10,7 @@ from mercer._typing import Array, Index
 from mercer.report.plots.style import COLOURS, Classes
 
 WIDTH, HEIGHT, MARGIN = 440.0, 380.0, 12.0
+EDGE = 24.0  # for the names of the axes
 MARKS = (  # of about the same area, around the origin: colours are never the only sign
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "M-3.5-3.5h7v7h-7z",
@@ -61,11 +62,12 @@ def draw_scatter(
         for (x, y), k, name in zip(spots, groups.of_row, names, strict=True)
     ]
     across, up = labels
+    box = f"-{EDGE:.0f} 0 {WIDTH + EDGE:.0f} {HEIGHT + EDGE:.0f}"
     svg = (
-        f'<svg class="map" viewBox="0 0 {WIDTH:.0f} {HEIGHT + 24:.0f}" role="img" aria-label="{escape(alt)}">'
+        f'<svg class="map" viewBox="{box}" role="img" aria-label="{escape(alt)}">'
         f'<path class="frame" d="M1 1V{HEIGHT:.0f}H{WIDTH:.0f}"/>{"".join(marks)}'
         f'<text x="{WIDTH / 2:.0f}" y="{HEIGHT + 17:.0f}">{escape(across)}</text>'
-        f'<text x="{-HEIGHT / 2:.0f}" y="16" transform="rotate(-90)">{escape(up)}</text></svg>'
+        f'<text x="{-HEIGHT / 2:.0f}" y="-8" transform="rotate(-90)">{escape(up)}</text></svg>'
     )
     return Scatter(svg, alt, caption, keys if keys[0].name else [])
 

@@ -1,5 +1,6 @@
 """What is predicted of samples, classes or numbers, as the page shows what a kernel makes of it."""
 
+import math
 from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -122,15 +123,24 @@ class ClassTarget(Target):
 
 
 class NumberTarget(Target):
-    """Numbers: from low to high, in fifths on a map, and neighbours whose mean is a prediction."""
+    """Numbers: from low to high, in fifths on a map, and neighbours whose mean is a prediction.
+
+    Parameters
+    ----------
+    digits : int
+        How many after the decimal point are read.
+    """
 
     noun = "target"
     pattern = "A kernel that knows the target is bright near the diagonal, and dark far from it."
     ideal = "has the products of two samples' targets, less the mean of all"
 
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+
     def text(self, value: Any) -> str:
-        """Return it with six digits."""
-        return f"{value:.6g}".replace("-", "−")
+        """Return it without digits that say nothing."""
+        return f"{round(float(value), self.digits):.10g}".replace("-", "−")
 
     def draw(self, y: Any, most: int, seed: int) -> Index:
         """Return any of them."""
@@ -187,5 +197,7 @@ def _fifth(k: int, n: int, name: str) -> Key:
 
 
 def target_of(subject: Subject) -> Target:
-    """Return how the page shows what is predicted."""
-    return NumberTarget() if isinstance(subject.task, NumberTask) else ClassTarget()
+    """Return how the page shows what is predicted: numbers, to a thousandth of their range."""
+    if not isinstance(subject.task, NumberTask):
+        return ClassTarget()
+    return NumberTarget(3 - math.floor(math.log10(np.ptp(subject.task.y) or 1.0)))

@@ -65,13 +65,13 @@ def describe_measure(measure: Measure) -> str:
         return ""
     factor, digits, unit = _scale(measure.metric, measure.std_error)
     spread = f" ± {factor * measure.std_error:.{digits}f}" if np.isfinite(measure.std_error) else ""
-    return f"{factor * measure.value:.{digits}f}{spread}{unit}"
+    return f"{_fixed(factor * measure.value, digits)}{spread}{unit}"
 
 
 def describe_value(measure: Measure) -> str:
     """Return a value alone."""
     factor, digits, unit = _scale(measure.metric, measure.std_error)
-    return f"{factor * measure.value:.{digits}f}{unit}" if measure.is_known else "–"
+    return f"{_fixed(factor * measure.value, digits)}{unit}" if measure.is_known else "–"
 
 
 def interval_of(measure: Measure) -> str:
@@ -135,11 +135,25 @@ def expected_on_new_samples(result: SearchResult) -> str:
 
 def describe_blend(result: SearchResult) -> str:
     """Say whose blend predicts; nothing if the winner alone does."""
-    if not result.blend:
-        return ""
+    return f"Predictions are those of {name_blend(result)}." if is_blend(result) else ""
+
+
+def is_blend(result: SearchResult) -> bool:
+    """Return whether something else than the winner alone predicts."""
+    return bool(result.blend) and list(result.blend) != [result.winner]
+
+
+def name_blend(result: SearchResult) -> str:
+    """Return the blend's members with their weights, the heaviest first."""
     order = sorted(result.blend, key=lambda name: -result.blend[name])
-    shares = ", ".join(f"{name} {100 * result.blend[name]:.0f} %" for name in order)
-    return f"Predictions are those of a blend: {shares}."
+    if len(order) == 1:
+        return f"{order[0]}, to which the blend gives all weight"
+    return f"a blend: {', '.join(f'{name} {100 * result.blend[name]:.0f} %' for name in order)}"
+
+
+def describe_candidate(name: str, result: SearchResult) -> str:
+    """Say what a candidate is; nothing if it is the user's own."""
+    return MEANINGS.get(name, "no model: the same for every sample" if name == result.baseline else "")
 
 
 def doubts(result: SearchResult) -> list[str]:
@@ -250,7 +264,7 @@ def _lines(result: SearchResult) -> list[Line]:
         cells = [
             describe_measure(one.measure),
             describe_difference(one.difference, result.metric),
-            MEANINGS.get(one.name, ""),
+            describe_candidate(one.name, result),
             describe_settings(one.settings),
             one.note,
         ]
@@ -264,7 +278,7 @@ def _interval(measure: Measure) -> str:
     if not np.isfinite([measure.low, measure.high]).all():
         return ""
     factor, digits, unit = _scale(measure.metric, measure.std_error)
-    low, high = (f"{factor * value:.{digits}f}" for value in (measure.low, measure.high))
+    low, high = (_fixed(factor * value, digits) for value in (measure.low, measure.high))
     return f" (95 % interval {low} to {high}{unit})"
 
 
@@ -300,6 +314,10 @@ def _scale(metric: Metric, spread: float) -> tuple[float, int, str]:
     if not metric.of_target or not 0.0 < spread < np.inf:
         return 1.0, 3, ""
     return 1.0, max(0, 1 - int(np.floor(np.log10(spread)))), ""
+
+
+def _fixed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def _brief(value: Any) -> str:

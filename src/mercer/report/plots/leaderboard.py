@@ -105,14 +105,13 @@ def _keep_room(ax: Any, scored: Sequence[CandidateResult], result: SearchResult)
     is_right = value > high
     edge = (high - low or abs(high)) * 0.35
     ax.set_xlim((low - 0.15 * edge, high + edge) if is_right else (low - edge, high + 0.15 * edge))
-    text = f"{100 * value:.1f} %" if result.metric.percent else f"{value:.3g}"
+    text = f"{100 * value:.1f} %" if result.metric.percent else f"{value:.3g}".replace("-", "−")
     ax.annotate(
         f"{text} →" if is_right else f"← {text}",
         (1.0 if is_right else 0.0, place),
         xycoords=("axes fraction", "data"),
         ha="right" if is_right else "left",
         va="center",
-        color=COLOURS[0],
     )
 
 

@@ -51,6 +51,7 @@ def plot_predictions(y_true: Any, y_pred: Any, low: Any = None, high: Any = None
         ax.legend(frameon=False)
     ax.set_xlabel("predicted")
     ax.set_ylabel("true")
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -60,3 +61,4 @@ def draw_residuals(y_true: Any, y_pred: Any, ax: Any) -> None:
     ax.plot(y_pred, np.asarray(y_true) - np.asarray(y_pred), "o", markersize=3, color=COLOURS[0])
     ax.set_xlabel("predicted")
     ax.set_ylabel("true − predicted")
+    ax.spines[["top", "right"]].set_visible(False)

@@ -162,14 +162,15 @@ def _draw_shape(ax: Any, additive: AdditiveModel, d: int, column: Array | None) 
     name = plain_text(additive.names[d])
     ax.plot(x, g, color=ink(), lw=1.6, solid_joinstyle="round", label=name)
     if column is not None:
-        _draw_data(ax, column)
+        draw_data(ax, column)
     ax.set_xlim(left, right)
     ax.set_title(name, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.locator_params(axis="x", nbins=4)
+    whole = column is not None and bool(np.all(column == np.round(column)))  # a year has no half
+    ax.locator_params(axis="x", nbins=4, integer=whole)
 
 
-def _draw_data(ax: Any, column: Array) -> None:
+def draw_data(ax: Any, column: Array) -> None:
     """Draw a histogram along the lower edge, whatever the y axis shows."""
     counts, edges = np.histogram(column, bins=N_BARS)
     heights = counts / counts.max() * ROOM_FOR_DATA * 0.8

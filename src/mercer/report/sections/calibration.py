@@ -27,7 +27,7 @@ def show_calibration(subject: Subject) -> Section:
     text = [
         "Probabilities come from the decision values of samples that were held out in the search: a sigmoid, "
         "or for more than two classes a softmax. If they are true, the most probable class is right as often "
-        "as it is said to be.",
+        "as it is said to be, and points are on the dashed line, as far as their 95 % intervals tell.",
     ]
     said, right = chances.max(axis=1), guess == data.y
     rows = tabulate(said, right)
@@ -37,7 +37,7 @@ def show_calibration(subject: Subject) -> Section:
         "Probabilities",
         text,
         [_draw(said, right)],
-        [Table("Said and seen", heads, rows, folded=True)],
+        [Table("Probabilities in numbers", heads, rows, folded=True)],
     )
 
 
@@ -64,7 +64,6 @@ def _draw(said: Array, right: Flags) -> Picture:
         draw,
         SIZE,
         alt="How often the most probable class was right, against the probability it was given.",
-        caption="On the dashed line what was said is what was seen; bars are 95 % intervals",
     )
 
 

@@ -4,6 +4,9 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.report.content import Section, Subject, Table, span
+from mercer.search.number_task import NumberTask
+from mercer.search.pair_task import PairTask
+from mercer.search.words import percent
 from mercer.tables.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
 
 MOST_LISTED = 300  # columns
@@ -28,9 +31,24 @@ def show_columns(subject: Subject) -> Section:
     text = [f"{len(names)} columns were used, as {X.shape[1]} features, and {len(dropped)} were not."]
     if encoder is None:
         text = [f"{X.shape[1]} features, numbers as they were given."]
-    text += [] if encoder is None else encoder.notes_
+    text = [*_describe_target(subject), *text, *([] if encoder is None else encoder.notes_)]
     text += [f"The first {MOST_LISTED} are listed."] if len(names) > MOST_LISTED else []
     return Section("columns", "Columns", text, tables=tables)
+
+
+def _describe_target(subject: Subject) -> list[str]:
+    """Say what is predicted, and how it is distributed."""
+    task, name = subject.task, subject.target_name or "The target"
+    if isinstance(task, PairTask):
+        return []
+    if isinstance(task, NumberTask):
+        (low, high), middle = span(float(task.y.min()), float(task.y.max())), f"{np.median(task.y):.4g}"
+        return [f"{name} is a number, from {low} to {high}, with median {middle}."]
+    labels, counts = np.unique(task.y, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    shown = [f"{labels[k]} ({counts[k]} samples, {percent(counts[k] / len(task.y))})" for k in order]
+    more = f", and {len(labels) - len(shown)} more" if len(labels) > len(shown) else ""
+    return [f"{name} is one of {len(labels)} classes: {', '.join(shown)}{more}."]
 
 
 def _describe(kind: Kind | None, values: Array, n_missing: int | None) -> list[str]:

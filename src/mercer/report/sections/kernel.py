@@ -24,7 +24,7 @@ AXES = (
     "the first two axes of kernel PCA, where the kernel's feature space has most variance: near is similar."
 )
 PLAIN = "A plain kernel (RBF)"
-FEW_CLASSES = 10
+FEW_CLASSES = 6
 MOST_LISTED = 30  # classes of the confusion matrix as a table
 
 
@@ -139,7 +139,7 @@ def show_confusion(subject: Subject) -> Section:
             names, counts.sum(axis=1), counts.sum(axis=0), recall, precision, strict=True
         )
     ]
-    heads = ["class", "held-out samples", "recall: of them found", "precision: of those said, right"]
+    heads = ["class", "held-out samples", "recall: share found", "precision: share right"]
     tables = [Table("By class", heads, lines, folded=len(names) > FEW_CLASSES)]
     if len(names) <= MOST_LISTED:
         rows = [[name, *map(str, line)] for name, line in zip(names, counts, strict=True)]

@@ -12,7 +12,7 @@ from mercer.report.plots.gaussians import is_mixture, plot_gaussians
 from mercer.report.plots.rounds import plot_rounds, staged_errors
 from mercer.report.plots.shapes import PANEL_SIZE, SIDES, draw_panels, prepare_shapes
 from mercer.report.plots.style import ink, plain_text
-from mercer.search.words import percent
+from mercer.search.words import is_blend, percent
 from mercer.svm import StumpSVC, StumpSVCCV
 
 SHAPE_COLUMNS, MOST_SHAPES = 2, 6  # of a picture: a phone has room for two panels side by side
@@ -51,8 +51,9 @@ def show_shapes(subject: Subject) -> Section:
     n_problems, shown = _problems(data.model[-1])
     pictures = [_draw_shapes(subject, k) for k in shown]
     text = [
-        "The model is a sum of one function of each feature. Where a curve is above zero, the feature is "
-        "evidence for one class, below zero for the other. The most important features come first."
+        "The winner is a sum of one function of each feature. Where a curve is above zero, the feature is "
+        "evidence for one class, below zero for the other. The most important features come first.",
+        *part_in_blend(subject, str(subject.result.winner)),
     ]
     if n_problems > len(shown):
         text.append(f"{len(shown)} of {n_problems} pairs of classes are shown.")
@@ -67,8 +68,17 @@ def show_levels(subject: Subject) -> Section:
     if not subject.levels:
         raise Omitted("there are no categories")
     _, shown = _problems(data.model[-1])
-    text = ["What it adds to the decision that a row has this level, by column."]
+    text = ["What it adds to the winner's decision that a row has this level, by column."]
     return Section("levels", "Levels of categories", text, [_draw_levels(subject, k) for k in shown])
+
+
+def part_in_blend(subject: Subject, name: str) -> list[str]:
+    """Say how much a candidate has to say in the predictions; nothing if it predicts alone."""
+    blend = subject.result.blend
+    if not is_blend(subject.result):
+        return []
+    share = f"is {100 * blend[name]:.0f} % of" if name in blend else "has no part in"
+    return [f"{name} {share} the blend that predicts."]
 
 
 def _problems(svm: Any) -> tuple[int, list[int | None]]:

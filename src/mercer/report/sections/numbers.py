@@ -11,7 +11,7 @@ from mercer.report.plots.predictions import draw_residuals, plot_predictions
 from mercer.report.plots.shapes import PANEL_SIZE, draw_panels, prepare_shapes
 from mercer.report.sections.failures import MOST_SHOWN, N_NEAREST
 from mercer.report.sections.kernel import name_nearest
-from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH
+from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH, part_in_blend
 from mercer.report.targets import target_of
 from mercer.search.words import percent
 
@@ -27,8 +27,8 @@ def show_predictions(subject: Subject) -> Section:
     n = len(data.y)
     text = [
         f"{n} held-out samples, predicted by a model fitted to {len(data.learned_rows)} others. On the line, "
-        f"predictions are right; the band is the {percent(COVERAGE)} interval. Where residuals are larger on "
-        "one side, or show a curve, the model misses something.",
+        f"predictions are right; the band is the {100 * COVERAGE:.0f} % interval. Where residuals are larger "
+        "on one side, or show a curve, the model misses something.",
     ]
     pictures = [
         draw_picture(
@@ -54,14 +54,16 @@ def show_intervals(subject: Subject) -> Section:
     for coverage in COVERAGES:
         low, high = data.predictor.predict_interval(data.X, coverage)
         inside = float(np.mean((low <= data.y) & (data.y <= high)))
-        rows.append([percent(coverage), percent(inside), f"{np.mean(high - low):.4g}"])
+        rows.append([f"{100 * coverage:.0f} %", percent(inside), f"{np.mean(high - low):.4g}"])
     text = [
         "The ends of an interval are the prediction plus quantiles of the errors on samples that were held "
         "out in the search. Here they are tried on samples of this report, of which some had a part in those "
         "errors: on new samples they may hold a little less.",
     ]
     heads = ["interval", "held-out targets inside", "mean width"]
-    return Section("intervals", "Intervals", text, tables=[Table("Said and seen", heads, rows)])
+    return Section(
+        "intervals", "Intervals", text, tables=[Table("Intervals as given, and as found", heads, rows)]
+    )
 
 
 def show_worst_predictions(subject: Subject) -> Section:
@@ -81,7 +83,7 @@ def show_worst_predictions(subject: Subject) -> Section:
         ]
         for i, near in zip(worst, nearest, strict=True)
     ]
-    interval = f"{percent(COVERAGE)} interval"
+    interval = f"{100 * COVERAGE:.0f} % interval"
     heads = ["held-out sample", "its target", "predicted", "difference", interval, *places]
     table = Table("The largest difference first", heads, rows, stacks=True)
     said = [
@@ -107,7 +109,8 @@ def show_number_shapes(subject: Subject) -> Section:
     )
     text = [
         "The stump regressor is a sum of one function of each feature, in units of the target. The most "
-        "important features come first."
+        "important features come first.",
+        *part_in_blend(subject, "stump"),
     ]
     return Section("shapes", "Shape functions", text, [picture])
 

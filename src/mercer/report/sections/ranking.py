@@ -13,6 +13,7 @@ from mercer.search.words import (
     MEANINGS,
     PAIRS_DRAWN,
     best_of,
+    describe_candidate,
     describe_comparison,
     describe_difference,
     describe_end,
@@ -20,8 +21,11 @@ from mercer.search.words import (
     describe_metric,
     describe_rule,
     describe_settings,
+    describe_value,
     expected_on_new_samples,
     explain_selection,
+    is_blend,
+    name_blend,
 )
 
 CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
@@ -31,17 +35,16 @@ def describe_winner(subject: Subject) -> str:
     """Say which candidate was selected, and what it is."""
     name, kernel = str(subject.result.winner), winning_kernel(subject.search)
     meaning = f": {MEANINGS[name]}" if name in MEANINGS else ""
-    described = "" if kernel is None else f" Its kernel: {describe_kernel(kernel)}."
+    described = "" if kernel is None else describe_kernel(kernel)
+    is_said = described.partition(" (")[0] in meaning
+    described = f" Its kernel: {described}." if described and not is_said else ""
     return f"The winner is {name}{meaning}.{described}"
 
 
 def show_ranking(subject: Subject) -> Section:
     """Return the leaderboard, as a picture and as a table."""
     result = subject.result
-    text = [
-        explain_selection(result),
-        describe_end(result),
-    ]
+    text = [explain_selection(result), _set_apart_blend(result), describe_end(result)]
     notes = [
         expected_on_new_samples(result),
         "All candidates are scored on the same folds; those that fall behind or run out of time, on the "
@@ -51,6 +54,17 @@ def show_ranking(subject: Subject) -> Section:
     ]
     said, more = ([sentence for sentence in some if sentence] for some in (text, notes))
     return Section("leaderboard", "Ranking", said, [_draw(result)], [_table(result)], more)
+
+
+def _set_apart_blend(result: SearchResult) -> str:
+    """Say that the blend is not in the ranking; nothing if the winner alone predicts."""
+    if not is_blend(result) or result.measure is None:
+        return ""
+    value = describe_value(result.measure)
+    return (
+        f"These are the candidates one by one. What predicts, and has the expected {result.metric.name} of "
+        f"{value} at the top of the page, is {name_blend(result)}."
+    )
 
 
 def pairs_were_drawn(subject: Subject) -> bool:
@@ -87,7 +101,7 @@ def _draw(result: SearchResult) -> Picture:
 def _table(result: SearchResult) -> Table:
     columns = ["candidate", result.metric.name, f"against {result.reference}"]
     columns += ["what it is", "fit time", "predict time", "settings", "note"]
-    rows = [_cells(one) for one in result.candidates]
+    rows = [_cells(one, result) for one in result.candidates]
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]  # the others are empty
     first = best_of(result.metric)
     return Table(
@@ -99,12 +113,12 @@ def _table(result: SearchResult) -> Table:
     )
 
 
-def _cells(one: CandidateResult) -> list[str]:
+def _cells(one: CandidateResult, result: SearchResult) -> list[str]:
     return [
         one.name,
         unbroken(describe_measure(one.measure) or "–"),
         unbroken(describe_difference(one.difference, one.measure.metric)),
-        MEANINGS.get(one.name, ""),
+        describe_candidate(one.name, result),
         duration(one.fit_seconds),
         duration(one.predict_seconds),
         describe_settings(one.settings),

@@ -11,6 +11,13 @@ from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
+from mercer.report.sections.dependence import (
+    MOST_COLUMNS,
+    draw_curves,
+    find_curves,
+    tabulate_curves,
+    what_is_predicted,
+)
 from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
 
@@ -37,7 +44,6 @@ def show_relevance(subject: Subject) -> Section:
     rises = shuffle_columns(subject, data, losses)
     order = np.argsort(-rises.mean(axis=1), kind="stable")
     names = list(subject.columns)
-    shown = order[:MOST_BARS]
     text = [
         f"How much the {losses.name} rises on held-out samples when the values of a column are shuffled "
         "among them, so that the column says nothing; the mean of "
@@ -45,13 +51,19 @@ def show_relevance(subject: Subject) -> Section:
     ]
     rows = [[names[k], f"{rises[k].mean():.4f}", f"{np.ptp(rises[k]):.4f}"] for k in order]
     heads = ["column", f"rise of the {losses.name}", "between shufflings"]
-    return Section(
-        "relevance",
-        "Columns that matter",
-        text,
-        [_draw(names, rises, shown, losses.name)],
-        [Table("All columns, the most important first", heads, rows, folded=True)],
-    )
+    pictures = [_draw(names, rises, order[:MOST_BARS], losses.name)]
+    tables = [Table("All columns, the most important first", heads, rows, folded=True)]
+    prediction = what_is_predicted(subject, data)
+    curves = find_curves(subject, data, [names[k] for k in order[:MOST_COLUMNS]], prediction)
+    if curves:
+        text.append(
+            "A curve is the mean prediction for held-out samples if all of them had the same value of the "
+            "column, and everything else as it is; below it is where the samples are."
+        )
+        pictures.append(draw_curves(curves, prediction))
+    if curves and len(prediction.names) == 1:
+        tables.insert(0, tabulate_curves(curves, prediction))
+    return Section("relevance", "Columns that matter", text, pictures, tables)
 
 
 def label_losses(subject: Subject, data: HeldOut) -> Losses:
@@ -111,7 +123,7 @@ def _draw(names: list[str], rises: Array, shown: Any, what: str) -> Picture:
         draw,
         (WIDTH, 0.9 + LINE_HEIGHT * len(shown)),
         alt=f"The {count(len(shown), 'column')} that matter most; first {first}.",
-        caption=""
+        caption="How much each column matters"
         if len(shown) == len(names)
-        else f"The {len(shown)} most important of {len(names)} columns",
+        else f"How much the {len(shown)} most important of {len(names)} columns matter",
     )
