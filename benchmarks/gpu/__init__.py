@@ -13,18 +13,20 @@ def main(options: Sequence[str] = ()) -> None:
     """Measure the numbers of rows that are named, or those that suit the device."""
     parser = ArgumentParser("python -m benchmarks gpu", description=__doc__)
     parser.add_argument("--rows", nargs="+", type=float, default=(), help="of stumps, for example 1e6 1e7")
-    parser.add_argument("--only", choices=("stump", "exact"), help="one of the two parts")
+    parser.add_argument("--only", choices=("stump", "exact", "learners"), help="a part")
     parser.add_argument("--tests", action="store_true", help="run the tests of tensors first, by pytest")
     chosen = parser.parse_args(options)
     try:
-        from benchmarks.gpu import exact, stump
+        from benchmarks.gpu import exact, learners, stump
     except ModuleNotFoundError as error:
         raise SystemExit(f"This benchmark needs {error.name}: pip install torch.") from error
     if chosen.tests:
         run_tests()
-    if chosen.only != "stump":
+    if chosen.only in (None, "exact"):
         exact.main()
-    if chosen.only != "exact":
+    if chosen.only in (None, "learners"):
+        learners.main()
+    if chosen.only in (None, "stump"):
         stump.main(tuple(int(n) for n in chosen.rows))
 
 

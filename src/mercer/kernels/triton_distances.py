@@ -12,44 +12,59 @@ import triton.language as tl
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-TILE, WARPS, BLOCK = 128, 8, 1024
+BLOCK = 1024
 
 
 def city_block(X: Any, Y: Any, out: Any) -> None:
     """Put the distances ‖X[i] − Y[j]‖₁ into `out`."""
-    x, y = _pack(X), _pack(Y)
+    # in double precision, the sums of more warps would not fit into the registers
+    warps = (4, 4) if out.dtype == torch.float32 else (4, 2)
+    tile = 8 * 4 * warps[0], 8 * 8 * warps[1]
+    x, y = _pack(X, tile[0]), _pack(Y, tile[1])
     grid = len(x) - 1, len(y) - 1
     if all(grid):
-        _city_block[grid](x, y, out, *out.shape, x.shape[1], TILE, num_warps=WARPS)
+        shape = *tile, *warps
+        _city_block[grid](x, y, out, *out.shape, x.shape[1], *shape, num_warps=warps[0] * warps[1])
 
 
-def _pack(X: Any) -> Any:
-    """Return the rows in groups, (groups, D, TILE): the numbers of one feature lie side by side.
+def _pack(X: Any, size: int) -> Any:
+    """Return the rows in groups, (groups, D, size): the numbers of one feature lie side by side.
 
     D is made even. The loop reads one feature ahead: beyond the last group there is another one.
     """
-    filled = torch.nn.functional.pad(X, (0, X.shape[1] % 2, 0, -len(X) % TILE + TILE))
-    return filled.reshape(-1, TILE, filled.shape[1]).mT.contiguous()
+    filled = torch.nn.functional.pad(X, (0, X.shape[1] % 2, 0, -len(X) % size + size))
+    return filled.reshape(-1, size, filled.shape[1]).mT.contiguous()
 
 
 @gluon.jit
-def _city_block(x, y, out, n, m, D, TILE: gl.constexpr):
-    layout: gl.constexpr = gl.BlockedLayout([8, 8], [4, 8], [4, 2], [1, 0])
+def _city_block(
+    x,
+    y,
+    out,
+    n,
+    m,
+    D,
+    ROWS: gl.constexpr,
+    COLUMNS: gl.constexpr,
+    WARPS_DOWN: gl.constexpr,
+    WARPS_ACROSS: gl.constexpr,
+):
+    layout: gl.constexpr = gl.BlockedLayout([8, 8], [4, 8], [WARPS_DOWN, WARPS_ACROSS], [1, 0])
     a, b = gl.program_id(0), gl.program_id(1)
-    row = gl.arange(0, TILE, layout=gl.SliceLayout(1, layout))
-    column = gl.arange(0, TILE, layout=gl.SliceLayout(0, layout))
-    x += a.to(gl.int64) * D * TILE + row
-    y += b.to(gl.int64) * D * TILE + column
-    total = gl.zeros([TILE, TILE], out.dtype.element_ty, layout)
+    row = gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+    column = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
+    x += a.to(gl.int64) * D * ROWS + row
+    y += b.to(gl.int64) * D * COLUMNS + column
+    total = gl.zeros([ROWS, COLUMNS], out.dtype.element_ty, layout)
     even_x, even_y = gl.load(x), gl.load(y)
     for _ in range(D // 2):  # two features, of which each is loaded while the other one is summed up
-        odd_x, odd_y = gl.load(x + TILE), gl.load(y + TILE)
+        odd_x, odd_y = gl.load(x + ROWS), gl.load(y + COLUMNS)
         total += gl.abs(even_x[:, None] - even_y[None, :])
-        x += 2 * TILE
-        y += 2 * TILE
+        x += 2 * ROWS
+        y += 2 * COLUMNS
         even_x, even_y = gl.load(x), gl.load(y)
         total += gl.abs(odd_x[:, None] - odd_y[None, :])
-    i, j = a * TILE + row, b * TILE + column
+    i, j = a * ROWS + row, b * COLUMNS + column
     place = out + i.to(gl.int64)[:, None] * m + j[None, :]
     gl.store(place, total, mask=(i < n)[:, None] & (j < m)[None, :])
 

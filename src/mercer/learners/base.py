@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import is_of_torch, to_numpy
+from mercer.arrays import is_of_numpy, is_of_torch, matching, to_numpy
 from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
 from mercer.notebook import Line, paragraphs, show_bars
@@ -165,15 +165,24 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if pairs is not None:
             checked = _as_pairs(pairs).check(len(X))
         elif target is not None:
-            numbers = check_target(target)
+            numbers = check_target(to_numpy(target) if is_of_torch(target) else target)
             check_consistent_length(X, numbers)
         _check_scale(X)
-        more = check_unlabelled(unlabelled, X.shape[1])
+        more = self._check_unlabelled(unlabelled, X)
         if more is not None:
-            _check_feature_names(self, unlabelled, reset=False)
             _check_scale(more)
         known = TrainingData(X, label, checked, more)
         return known if numbers is None else self._take_numbers(known, numbers)
+
+    def _check_unlabelled(self, unlabelled: Any, X: Array) -> Array | None:
+        """Return samples without labels, where X is."""
+        if unlabelled is None or is_of_numpy(X):
+            more = check_unlabelled(unlabelled, X.shape[1])
+            if more is not None:
+                _check_feature_names(self, unlabelled, reset=False)
+            return more
+        rows = check_rows(self, unlabelled, reset=False)
+        return matching(X, rows)
 
     def _take_numbers(self, known: TrainingData, numbers: Array) -> TrainingData:
         """Return what is known with numbers, or with the pairs that they make."""

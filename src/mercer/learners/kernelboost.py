@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Flags
+from mercer.arrays import is_of_numpy, is_of_torch, like, namespace, to_numpy
 from mercer.kernels import Mixture
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.limits import check_memory
@@ -115,7 +116,8 @@ class KernelBoost(KernelLearner):
     -----
     The features are standardised over all samples, labelled or not, and the mixtures are then transformed
     back to the features as given: the kernel does not depend on their scales. Constant features are ignored.
-    With more than about a hundred features, take principal components first, as the paper does.
+    With more than about a hundred features, take principal components first, as the paper does. Tensors are
+    computed with where they are, under scikit-learn's array API convention.
 
     Positive constraints are exact. So are negative ones where the sums over all allowed assignments are small
     enough (classes, up to about ten components; and most lists of pairs). Elsewhere those dissimilar pairs
@@ -221,11 +223,11 @@ class KernelBoost(KernelLearner):
         """
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
-        label = column_or_1d(y)
+        label = column_or_1d(to_numpy(y) if is_of_torch(y) else y)
         if len(label) != len(rows):
             raise ValueError(f"X has {len(rows)} rows, y has {len(label)}: they must be the same")
         target = 2.0 * ideal_kernel(label) - 1.0
-        F = self.kernel_.transform(rows).reshape(len(rows), self.n_rounds_, self.n_components_)
+        F = to_numpy(self.kernel_.transform(rows)).reshape(len(rows), self.n_rounds_, self.n_components_)
         K, scores = np.zeros((len(rows), len(rows))), []
         for t in range(self.n_rounds_):
             K += F[:, t] @ F[:, t].T
@@ -234,7 +236,8 @@ class KernelBoost(KernelLearner):
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         chunklets = _chunklets(known)
-        self._check_memory(known, len(chunklets.rows))
+        if is_of_numpy(known.X):
+            self._check_memory(known, len(chunklets.rows))
         standard = standardize_rows(known.X, known.unlabelled)
         self.n_components_ = self._count_components(chunklets)
         rounds = self._boost(standard.rows, chunklets, context)
@@ -248,6 +251,9 @@ class KernelBoost(KernelLearner):
                 )
             rounds = [rounds[0]._replace(alpha=1.0)]
         self._keep(standard, rounds)
+        for name in ("alphas_", "edges_", "classes_"):
+            if hasattr(self, name):
+                setattr(self, name, like(known.X, getattr(self, name)))
         if self.posterior_error_ >= 1.0:
             n_unknown = sum(r.error >= 1.0 for r in rounds)
             warnings.warn(
@@ -293,6 +299,11 @@ class KernelBoost(KernelLearner):
     def _most_steps(self) -> int:
         return int(self.n_rounds)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
     def _check_memory(self, known: TrainingData, n_known: int) -> None:
         """Count the large arrays: of the pairs, of the rows, and the covariances of all rounds."""
         d, M = known.X.shape[1], self.n_components or 10
@@ -319,7 +330,7 @@ class KernelBoost(KernelLearner):
         )
 
     def _coefficients(self, n_rounds: int) -> Array:
-        alpha: Array = self.alphas_[:n_rounds]
+        alpha: Array = to_numpy(self.alphas_[:n_rounds])
         return alpha / alpha.sum() if self.normalize else alpha
 
     def _keep(self, standard: "Standardized", rounds: list[Round]) -> None:
@@ -384,13 +395,15 @@ class Standardized(NamedTuple):
 
 def standardize_rows(X: Array, more: Array | None) -> Standardized:
     """Return all rows, `more` below X, standardised; raise ValueError if they are all equal."""
-    rows = X.copy() if more is None else np.vstack([X, more])
-    centre = rows.mean(axis=0)
-    size = np.abs(rows).max(axis=0)
+    xp = namespace(X)
+    rows = xp.astype(X if more is None else xp.concat([X, more]), xp.float64)  # a copy
+    centre = xp.mean(rows, axis=0)
+    size = to_numpy(xp.max(xp.abs(rows), axis=0))
     rows -= centre
-    spread = np.sqrt(np.mean(rows**2, axis=0))
+    spread = to_numpy(xp.sqrt(xp.mean(rows**2, axis=0)))
     spread[spread <= CONSTANT * size] = 0.0
     if not np.any(spread):
         raise ValueError("all rows are equal: no kernel can distinguish them")
     varies = spread > 0.0
-    return Standardized(rows[:, varies] / spread[varies], centre, spread)
+    rows = rows[:, like(rows, varies)] / like(rows, spread[varies])
+    return Standardized(rows, to_numpy(centre), spread)

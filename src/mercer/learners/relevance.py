@@ -5,17 +5,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
+from mercer.arrays import apply, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels import Kernel, Perceptron, Rescaled, Tree
-from mercer.kernels.metrics import city_block
+from mercer.kernels.metrics import city_block, euclidean
+from mercer.kernels.tensors import gram_of
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory
@@ -82,19 +83,21 @@ class Base(NamedTuple):
 
     def unit(self, Z: Array) -> float:
         """Return the median distance of two distinct rows, of some of them if they are many."""
-        some = np.unique(Z[:: max(1, len(Z) // SETTINGS.some_rows)], axis=0)
+        some = np.unique(to_numpy(Z[:: max(1, len(Z) // SETTINGS.some_rows)]), axis=0)
         distance = self.metric(some, some)[np.triu_indices(len(some), 1)]
         return float(np.median(distance)) if len(distance) else 1.0
 
 
 def _inverse(distance: Array) -> Array:
-    return np.divide(1.0, distance, out=np.zeros_like(distance), where=distance > 0)
+    xp = namespace(distance)
+    inverse: Array = xp.where(distance > 0, 1.0 / xp.where(distance > 0, distance, 1.0), 0.0)
+    return inverse
 
 
 BASES = {
-    "tree": Base(1, city_block, lambda Z: Tree(1.0), lambda r: np.exp(-r)),
-    "perceptron": Base(2, cdist, Perceptron.spanning, _inverse),
-    "rbf": Base(2, cdist, lambda Z: sk_kernels.RBF(1.0, "fixed"), lambda r: np.exp(-(r**2) / 2)),
+    "tree": Base(1, city_block, lambda Z: Tree(1.0), lambda r: apply("exp", -r)),
+    "perceptron": Base(2, euclidean, Perceptron.spanning, _inverse),
+    "rbf": Base(2, euclidean, lambda Z: sk_kernels.RBF(1.0, "fixed"), lambda r: apply("exp", -(r**2) / 2)),
 }
 
 
@@ -166,6 +169,8 @@ class RelevanceKernel(KernelLearner):
     `transform` gives coordinates in the span of the rows of `fit` (of `max_rows` of them), as that of
     `Superkernel` does.
 
+    Tensors are computed with where they are, under scikit-learn's array API convention.
+
     Departures from [RBPB24]:
 
     - Two machines, each fitted to one half of the rows, and the product of their gradients instead of the
@@ -228,7 +233,8 @@ class RelevanceKernel(KernelLearner):
         """Return coordinates of rows in the span of those of `fit`, whose inner products are the kernel."""
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        return self.span_.transform(X)
+        features: Array = like(X, self.span_.transform(to_numpy(X)))
+        return features
 
     @property
     def _n_features_out(self) -> int:
@@ -242,9 +248,14 @@ class RelevanceKernel(KernelLearner):
     def _most_steps(self) -> int | None:
         return int(self.n_rounds)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
     def _weights(self) -> tuple[list[str], Array]:
         names = getattr(self, "feature_names_in_", [f"x{d}" for d in range(len(self.relevance_))])
-        return [str(name) for name in names], self.relevance_
+        return [str(name) for name in names], to_numpy(self.relevance_)
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         if known.pairs is not None:
@@ -252,18 +263,24 @@ class RelevanceKernel(KernelLearner):
         rng = check_random_state(self.random_state)
         rows = _draw(len(known.X), self.max_rows, rng)
         n = len(rows)
-        check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Use a smaller max_rows.")
-        X, T = known.X[rows], make_targets(known, rows)
-        deviation = X.std(axis=0)
-        varies = deviation > 1e-12 * np.max(np.abs(X), axis=0)
+        if is_of_numpy(known.X):
+            check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Use a smaller max_rows.")
+        xp = namespace(known.X)
+        X = xp.astype(take(known.X, rows), xp.float64, copy=False)
+        T = like(X, make_targets(known, rows))
+        deviation, largest = to_numpy(xp.std(X, axis=0)), to_numpy(xp.max(xp.abs(X), axis=0))
+        varies = deviation > 1e-12 * largest
         if not np.any(varies):
             raise ValueError("all columns of X are constant: there is nothing to learn from")
         deviation = np.where(varies, deviation, 1.0)
-        every = X if known.unlabelled is None else np.vstack([X, known.unlabelled])
-        points = every[_draw(len(every), SETTINGS.n_points, rng)]
-        rounds = Rounds(BASES[self.base], X / deviation, points / deviation, T, rng)
+        points = take_points(X, known.unlabelled, rng)
+        scale = like(X, deviation)
+        rounds = Rounds(BASES[self.base], X / scale, points / scale, T, rng)
         machines = rounds.run(varies.astype(np.float64), self.n_rounds, self._report_steps(context, "round"))
-        self._keep(known.X[rows], deviation, machines)
+        self._keep(to_numpy(X), deviation, machines)
+        for name in ("relevance_", "loss_", "classes_"):
+            if hasattr(self, name):
+                setattr(self, name, like(known.X, getattr(self, name)))
 
     def _keep(self, X: Array, deviation: Array, machines: list[Machine]) -> None:
         self.loss_ = np.array([machine.ridge.loss for machine in machines])
@@ -274,7 +291,7 @@ class RelevanceKernel(KernelLearner):
         scale = deviation * best.unit / weight
         base = BASES[self.base].kernel(X / scale)
         self.kernel_ = Rescaled(base, np.zeros(X.shape[1]), scale)
-        self.span_ = SpanFeatures(self.kernel_, X.copy())
+        self.span_ = SpanFeatures(self.kernel_, X)
 
 
 class Rounds(NamedTuple):
@@ -310,9 +327,10 @@ class Rounds(NamedTuple):
 
     def fit(self, weight: Array, penalties: Sequence[float], unit: float | None = None) -> Machine:
         """Return the machine on weighted features, divided by their own median distance or a given unit."""
-        Z = self.X[:, weight > 0] * weight[weight > 0]
+        Z = self.X[:, like(self.X, weight > 0)] * like(self.X, weight[weight > 0])
         unit = self.base.unit(Z) if unit is None else unit
-        K: Array = self.base.kernel(Z / unit)(Z / unit)
+        Z /= unit
+        K = gram_of(self.base.kernel(Z), Z, Z)
         price = float(np.exp(self.price * np.count_nonzero(weight)))
         return Machine(weight, unit, K, fit_ridge(K, self.T, penalties), price)
 
@@ -353,8 +371,7 @@ class Rounds(NamedTuple):
     def slopes(self, machine: Machine) -> Array:
         """Return the average product of the slopes of two machines, on halves of the rows, by feature."""
         weight = machine.weight
-        used = weight > 0
-        scale = weight[used] / machine.unit
+        used, scale = like(self.X, weight > 0), like(self.X, weight[weight > 0] / machine.unit)
         distance = self.base.metric(self.points[:, used] * scale, self.X[:, used] * scale)
         slope = average_slopes(
             self.X,
@@ -367,7 +384,7 @@ class Rounds(NamedTuple):
             n_splits=SETTINGS.n_splits,
             rng=self.rng,
         )
-        return np.where(self.X.std(axis=0) > 0, slope, 0.0)
+        return np.where(to_numpy(namespace(self.X).std(self.X, axis=0)) > 0, slope, 0.0)
 
     def propose(self, machine: Machine, slope: Array) -> list[Array]:
         """Return new weights, from the slopes of the machine; none if it has none."""
@@ -420,6 +437,19 @@ def make_targets(known: TrainingData, rows: Index) -> Array:
     T = np.where(label[:, None] == np.arange(n_classes), 1.0, -1.0)[:, 1 if n_classes == 2 else 0 :]
     T = T - T.mean(axis=0)
     return T / (np.sqrt(np.mean(T**2)) or 1.0)
+
+
+def take_points(X: Array, unlabelled: Array | None, rng: RandomState) -> Array:
+    """Return rows at which slopes are averaged, of those with and without labels."""
+    n = len(X) + (0 if unlabelled is None else len(unlabelled))
+    chosen = _draw(n, SETTINGS.n_points, rng)
+    of_X: Array = take(X, chosen[chosen < len(X)])
+    if unlabelled is None:
+        return of_X
+    xp = namespace(X)
+    others = xp.astype(take(unlabelled, chosen[chosen >= len(X)] - len(X)), xp.float64)
+    points: Array = xp.concat([of_X, others])
+    return points
 
 
 def _draw(n: int, most: int, rng: RandomState) -> Index:

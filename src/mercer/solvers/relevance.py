@@ -1,7 +1,11 @@
-"""What a recursive feature machine computes: ridge regression on a Gram matrix, and averages of gradients."""
+"""What a recursive feature machine computes: ridge regression on a Gram matrix, and averages of gradients.
+
+Rows, Gram matrices and targets may be tensors of torch; what there is of each feature is of NumPy.
+"""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -9,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array, Index
+from mercer.arrays import at_once, is_of_numpy, like, namespace, take, to_numpy, zeros_like_rows
 
 BLOCK = 2**22  # numbers of the largest array that the gradients of some rows need: 16 MiB
 
@@ -32,6 +37,8 @@ def fit_ridge(K: Array, T: Array, penalties: Sequence[float]) -> Ridge:
 
 
 def _fit_ridge(K: Array, T: Array, penalty: float) -> Ridge:
+    if not is_of_numpy(K):
+        return _fit_ridge_to_tensors(K, T, penalty)
     A = np.array(K, order="F")
     A[np.diag_indices(len(A))] += penalty
     factor, failure = dpotrf(A, lower=1, overwrite_a=1)
@@ -40,6 +47,19 @@ def _fit_ridge(K: Array, T: Array, penalty: float) -> Ridge:
     W, _ = dtrtri(factor, lower=1, overwrite_c=1)  # G = Wᵀ W, of which the diagonal is wanted alone
     coef = W.T @ (W @ T)
     return Ridge(coef, penalty, float(np.mean((coef / np.einsum("ij,ij->j", W, W)[:, None]) ** 2)))
+
+
+def _fit_ridge_to_tensors(K: Any, T: Any, penalty: float) -> Ridge:
+    linalg = import_module("torch").linalg
+    A = K.clone()
+    A.diagonal().add_(penalty)
+    L, failure = linalg.cholesky_ex(A)
+    if int(failure):
+        return Ridge(0.0 * T, penalty, np.inf)
+    one = namespace(K).eye(len(K), dtype=K.dtype, device=K.device)
+    W = linalg.solve_triangular(L, one, upper=False)
+    coef = W.T @ (W @ T)
+    return Ridge(coef, penalty, float(((coef / linalg.vecdot(W, W, dim=0)[:, None]) ** 2).mean()))
 
 
 def average_slopes(
@@ -81,18 +101,20 @@ def average_slopes(
         1 for functions of the city-block distance, 2 for those of the Euclidean one.
     """
     n, n_targets = T.shape
-    coef = np.zeros((n, 2, n_splits, n_targets))  # of all machines: zero for the rows of the other half
+    # of all machines: zero for the rows of the other half
+    coef = zeros_like_rows(X, n, 2, n_splits, n_targets)
     for k in range(n_splits):
         order = rng.permutation(n)
         for h, half in enumerate((order[: n // 2], order[n // 2 :])):
-            coef[half, h, k] = _solve(K, T, half, penalty)
+            coef[like(X, half), h, k] = _solve(K, T, half, penalty)
     every = coef.reshape(n, -1)
-    total, step = np.zeros(X.shape[1]), max(1, BLOCK // (n * max(X.shape[1], every.shape[1])))
+    total, n_machines = zeros_like_rows(X, X.shape[1]), n_splits * n_targets
+    step = max(1, at_once(X, BLOCK) // (n * max(X.shape[1], every.shape[1])))
     for i in range(0, len(points), step):
         slopes = take_slopes(points[i : i + step], X, S[i : i + step], every, power)
-        first, second = np.split(slopes, 2, axis=1)
-        total += np.einsum("ipd,ipd->d", first, second)
-    return total / (n_splits * len(points))
+        total += (slopes[:, :n_machines] * slopes[:, n_machines:]).sum(axis=(0, 1))
+    mean: Array = to_numpy(total) / (n_splits * len(points))
+    return mean
 
 
 def compare_products(X: Array, coef: Array) -> Array:
@@ -104,17 +126,26 @@ def compare_products(X: Array, coef: Array) -> Array:
     targets, times 1 / λ. Where a pair has no part in it, this is nearly chi-squared with as many degrees of
     freedom as there are targets. O(n D²).
     """
-    Z = X - X.mean(axis=0)
-    Z = np.clip(Z / np.where(Z.std(axis=0) > 0, Z.std(axis=0), 1.0), -3.0, 3.0)
-    score = np.zeros((X.shape[1], X.shape[1]))
+    xp = namespace(X)
+    Z = X - xp.mean(X, axis=0)
+    deviation = xp.std(Z, axis=0)
+    Z = xp.clip(Z / xp.where(deviation > 0, deviation, 1.0), -3.0, 3.0)
+    total = zeros_like_rows(X, X.shape[1], X.shape[1])
     for c in coef.T:
         weighted = Z * c[:, None]
-        score += (weighted.T @ Z) ** 2 / np.maximum((weighted**2).T @ Z**2, 1e-300)
+        total += (weighted.T @ Z) ** 2 / xp.clip((weighted**2).T @ Z**2, 1e-300, None)
+    score: Array = to_numpy(total)
     np.fill_diagonal(score, 0.0)
     return score
 
 
 def _solve(K: Array, T: Array, rows: Index, penalty: float) -> Array:
+    if not is_of_numpy(K):
+        A = take(take(K, rows).T, rows)
+        A.diagonal().add_(penalty)
+        linalg = import_module("torch").linalg
+        solution: Array = import_module("torch").cholesky_solve(take(T, rows), linalg.cholesky(A))
+        return solution
     A = K[np.ix_(rows, rows)]
     A[np.diag_indices(len(A))] += penalty
     coef: Array = cho_solve(cho_factor(A, lower=True, overwrite_a=True), T[rows])
@@ -123,10 +154,10 @@ def _solve(K: Array, T: Array, rows: Index, penalty: float) -> Array:
 
 def take_slopes(points: Array, X: Array, S: Array, coef: Array, power: int) -> Array:
     """Return Σ_j S_ij c_jp (x_i − x_j)^(power) for point i, target p and each feature, an array (m, P, D)."""
+    xp = namespace(X)
     if power == 2:
-        M = np.einsum("ij,jp->ipj", S, coef)
+        M = S[:, None, :] * coef.T
         return M.sum(axis=2)[:, :, None] * points[:, None, :] - M @ X
-    rows, place = X.astype(np.float32), points.astype(np.float32)[:, None, :]
-    signs = np.subtract(place > rows, place < rows, dtype=np.float32)
-    M = S.astype(np.float32)[:, None, :] * coef.astype(np.float32).T
-    return (M @ signs).astype(np.float64)
+    rows, place, S, coef = (xp.astype(array, xp.float32) for array in (X, points[:, None, :], S, coef))
+    slopes: Array = xp.astype((S[:, None, :] * coef.T) @ xp.sign(place - rows), xp.float64)
+    return slopes

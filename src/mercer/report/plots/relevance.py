@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import to_numpy
 from mercer.learners import RelevanceKernel
 from mercer.parameters import check_count
 from mercer.report.plots.additive_model import check_feature_names
@@ -53,7 +54,7 @@ def plot_relevance(
         raise TypeError(
             f"{type(learner).__name__} has no relevance_: give a RelevanceKernel, or a KernelSVC with one"
         )
-    relevance = learner.relevance_
+    relevance = to_numpy(learner.relevance_)
     names = check_feature_names(model, len(relevance), feature_names)
     chosen = np.argsort(-relevance, kind="stable")[:n_features][::-1]
     ax = make_axes(ax, SIZE)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array, Index
+from mercer.arrays import like, take, to_numpy
 from mercer.limits import one_thread
 from mercer.solvers.kernelboost.chunklets import Chunklets, dissolve_chunklets, neighbour_graph
 from mercer.solvers.kernelboost.em import MixtureProblem, effective_weights, fit_mixture, state_problem
@@ -111,7 +112,7 @@ def boost_mixtures(
     Parameters
     ----------
     X : array of shape (n, d)
-        All rows, whether they are in a chunklet or not.
+        All rows, whether they are in a chunklet or not; an array, or a tensor on a device.
     chunklets : Chunklets
         What is known of rows.
     weak_learner : WeakLearner
@@ -144,7 +145,7 @@ def boost_mixtures(
             if edges is not None:
                 parts = dissolve_chunklets(chunklets, edges, weights.W)  # [HBW06] Algorithm 2
                 problem = _state(X, parts, weak_learner)
-            problem = problem._replace(weights=effective_weights(weights.of_rows()))
+            problem = problem._replace(weights=like(X, effective_weights(weights.of_rows())))
             found, K_tilde = _best_attempt(problem, weak_learner, weights, largest, rng)
             if found.alpha == 0.0:
                 return rounds or [found]
@@ -163,7 +164,7 @@ def _best_attempt(
     for _ in range(SETTINGS.max_attempts):
         # [HBW06] Algorithm 1, step 1
         fit = fit_mixture(problem, rng, n_starts=weak.n_starts, max_iter=weak.max_iter, tol=weak.tol)
-        K_tilde = weak_hypothesis(problem.X[weights.rows], fit.model)  # step 2
+        K_tilde = weak_hypothesis(to_numpy(take(problem.X, weights.rows)), fit.model)  # step 2
         r = weights.edge(K_tilde)  # step 3
         alpha = choose_alpha(r, largest)  # step 4
         tried.append((Round(fit.model, alpha, r, fit.n_iter, fit.error), K_tilde))

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from sklearn.neighbors import NearestNeighbors
 
 from mercer._typing import Array, Index
+from mercer.arrays import take, to_numpy
 from mercer.pairs import Pairs, connected_sets
 
 SAME_WEIGHT = 1.0 - 1e-9
@@ -85,7 +86,8 @@ def neighbour_graph(X: Array, chunklets: Chunklets, n_mutual: int) -> Index:
         k = min(n_mutual, len(members) - 1)
         if k == 0:
             continue
-        near = NearestNeighbors(n_neighbors=k).fit(X[chunklets.rows[members]]).kneighbors_graph()
+        rows = to_numpy(take(X, chunklets.rows[members]))
+        near = NearestNeighbors(n_neighbors=k).fit(rows).kneighbors_graph()
         mutual = coo_array(near.multiply(near.T))
         first, second = (members[position] for position in mutual.coords)
         edges.append(np.column_stack([first, second])[first < second])

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array
+from mercer.arrays import like, namespace, to_numpy
 from mercer.solvers.kernelboost.assignments import Assignments, infer_assignments, plan_assignments
 from mercer.solvers.kernelboost.chunklets import Chunklets
 from mercer.solvers.kernelboost.gaussians import (
@@ -85,7 +86,7 @@ def state_problem(
         ν₀, the strength of the prior of the covariances. Without one a component may collapse.
     """
     plan = plan_assignments(chunklets, n_components)
-    return MixtureProblem(X, np.ones(len(X)), plan, n_components, kind, nu)
+    return MixtureProblem(X, like(X, np.ones(len(X))), plan, n_components, kind, nu)
 
 
 def effective_weights(weights: Array) -> Array:
@@ -101,18 +102,18 @@ def expect(problem: MixtureProblem, model: Gaussians) -> Expectation:
     """Return the posteriors under the constraints: the E-step."""
     chunklets = problem.plan.chunklets
     shares = log_joint(problem.X, model)  # log π_l p(x | θ_l), the first product of [HBW06] (3)
-    evidence = problem.plan.gather @ shares[chunklets.rows]
+    bound = like(shares, chunklets.rows)
+    evidence = problem.plan.gather @ to_numpy(shares[bound])
     sums = softmax_rows(shares)
     found = infer_assignments(problem.plan, evidence)  # [HBW06] (3), summed over L
-    shares[chunklets.rows] = found.posterior[chunklets.number]
+    shares[bound] = like(shares, found.posterior[chunklets.number])
     # rows that are constrained together have one likelihood: it counts with their mean weight
     unit, n_units = problem.plan.unit[chunklets.number], len(found.log_sums)
-    total = np.bincount(unit, problem.weights[chunklets.rows], n_units)
-    apart = np.bincount(unit, sums[chunklets.rows], n_units)
+    weights, each = to_numpy(problem.weights[bound]), to_numpy(sums[bound])
+    total, apart = np.bincount(unit, weights, n_units), np.bincount(unit, each, n_units)
     mean = total / np.maximum(np.bincount(unit, minlength=n_units), 1)
-    free = problem.weights.copy()
-    free[chunklets.rows] = mean[unit]
-    return Expectation(shares, float(free @ sums), float(mean @ (found.log_sums - apart)), found.error)
+    log_likelihood = float(problem.weights @ sums) + float((mean[unit] - weights) @ each)
+    return Expectation(shares, log_likelihood, float(mean @ (found.log_sums - apart)), found.error)
 
 
 def maximize(problem: MixtureProblem, shares: Array) -> Gaussians:
@@ -125,7 +126,7 @@ def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: flo
 
     It ends where the objective changes by less than `tol` for a row of weight one.
     """
-    before, size, error = -np.inf, problem.weights.sum(), 0.0
+    before, size, error = -np.inf, float(problem.weights.sum()), 0.0
     for step in range(max_iter + 1):
         found = expect(problem, model)
         objective = found.log_likelihood + found.log_compliance + log_prior(model, problem.nu)
@@ -133,7 +134,7 @@ def run_em(problem: MixtureProblem, model: Gaussians, *, max_iter: int, tol: flo
             break
         before, error = objective, found.error
         model = maximize(problem, found.shares)
-    bound = problem.weights[problem.plan.chunklets.rows].sum()
+    bound = float(problem.weights[like(problem.X, problem.plan.chunklets.rows)].sum())
     compliance = found.log_compliance / bound if bound > 0.0 else 0.0
     score = (objective - found.log_compliance) / size + compliance
     return MixtureFit(model, objective, found.log_compliance, score, step, max(error, found.error))
@@ -179,16 +180,17 @@ def draw_start(problem: MixtureProblem, rng: RandomState) -> Gaussians:
     than points, and takes four times as long for 300 rows.)
     """
     points, weights = _points(problem)
-    seeds = np.empty((problem.n_components, points.shape[1]))
-    distance = np.ones(len(points))
+    xp, seeds = namespace(points), np.empty((problem.n_components, points.shape[1]))
+    distance = xp.ones_like(weights)
     for j in range(problem.n_components):
-        chance = np.cumsum(weights * distance)
+        chance = xp.cumulative_sum(weights * distance)
         if not chance[-1] > 0.0:  # there are fewer different points than components
-            chance = np.cumsum(weights)
-        chosen = min(int(np.searchsorted(chance, rng.uniform() * chance[-1], side="right")), len(points) - 1)
-        seeds[j] = points[chosen]
-        new = np.sum((points - seeds[j]) ** 2, axis=1)
-        distance = np.minimum(distance, new) if j else new
+            chance = xp.cumulative_sum(weights)
+        place = xp.searchsorted(chance, rng.uniform() * chance[-1:], side="right")
+        chosen = points[min(int(place[0]), len(points) - 1)]
+        seeds[j] = to_numpy(chosen)
+        new = xp.sum((points - chosen) ** 2, axis=1)
+        distance = xp.minimum(distance, new) if j else new
     d, nu = points.shape[1], problem.nu
     variance = float((weights @ distance / d + nu) / (weights.sum() + nu)) or 1.0
     shape = {"full": (problem.n_components, d, d), "tied": (1, d, d), "diag": (problem.n_components, d)}
@@ -200,10 +202,13 @@ def draw_start(problem: MixtureProblem, rng: RandomState) -> Gaussians:
 
 def _points(problem: MixtureProblem) -> tuple[Array, Array]:
     """Return the free rows and the means of the chunklets, and their weights."""
-    X, w, chunklets = problem.X, problem.weights, problem.plan.chunklets
-    free = np.ones(len(X), dtype=bool)
-    free[chunklets.rows] = False
-    gather, bound = problem.plan.gather, w[chunklets.rows]
-    size = gather @ bound
-    means = (gather @ (bound[:, None] * X[chunklets.rows])) / np.where(size > 0.0, size, 1.0)[:, None]
-    return np.concatenate([means, X[free]]), np.concatenate([size, w[free]])
+    X, w, gather = problem.X, problem.weights, problem.plan.gather
+    bound = like(X, problem.plan.chunklets.rows)
+    xp = namespace(X)
+    free = xp.ones_like(w, dtype=xp.bool)
+    free[bound] = False
+    weights = to_numpy(w[bound])
+    size = gather @ weights
+    sums = gather @ (weights[:, None] * to_numpy(X[bound]))
+    means = sums / np.where(size > 0.0, size, 1.0)[:, None]
+    return xp.concat([like(X, means), X[free]]), xp.concat([like(X, size), w[free]])

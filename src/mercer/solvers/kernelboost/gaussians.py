@@ -8,6 +8,8 @@ A covariance is kept as a factor P of its inverse, :math:`\Sigma^{-1} = P P^\top
 is one product of matrices for each component. Covariances are "full", "tied" (one for all components) or
 "diag"; their factors are of shape (M, d, d), (1, d, d) and (M, d).
 
+Rows and their shares may be tensors, on a device; a mixture, which is small, is always of NumPy.
+
 Of covariances is presumed what ν₀ more rows of covariance I say, the strength of the prior:
 
 .. math:: \Sigma_j = (N_j S_j + \nu_0 I) / (N_j + \nu_0),
@@ -17,12 +19,13 @@ the largest posterior density for an inverse Wishart prior, whose logarithm is, 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array, Index
+from mercer.arrays import at_once, is_of_numpy, like, namespace, to_numpy, zeros_like_rows
 from mercer.compiled import njit
 
 KINDS = ("full", "tied", "diag")
@@ -65,6 +68,8 @@ def log_joint(X: Array, model: Gaussians) -> Array:
     """Return log π_j G(x | μ_j, Σ_j) for each row and component. O(n M d²), and O(n M d) for "diag"."""
     n, d = X.shape
     offsets = model.offsets - 0.5 * d * np.log(2 * np.pi)
+    if not is_of_numpy(X):
+        return _log_joint_of_tensors(X, model, offsets)
     values = np.empty((n, len(model.means)))
     if model.factors.ndim == 2:
         for j, (mean, root) in enumerate(zip(model.means, model.factors, strict=True)):
@@ -77,7 +82,7 @@ def log_joint(X: Array, model: Gaussians) -> Array:
         return values
     centres = np.einsum("jk,jkl->jl", model.means, model.factors)
     projected = np.empty((min(n, SETTINGS.rows_per_block), d))
-    for rows in _blocks(n):
+    for rows in _blocks(n, SETTINGS.rows_per_block):
         part, block = projected[: rows.stop - rows.start], X[rows]
         for j, (centre, factor) in enumerate(zip(centres, model.factors, strict=True)):
             np.matmul(block, factor, out=part)
@@ -99,10 +104,11 @@ def fit_gaussians(X: Array, shares: Array, kind: str, nu: float) -> Gaussians:
     nu : float
         ν₀, the strength of the prior of the covariances; 0 is none.
     """
-    size = shares.sum(axis=0) + SETTINGS.least_size
-    means = (shares.T @ X) / size[:, None]
+    size = to_numpy(shares.sum(axis=0)) + SETTINGS.least_size
+    means = to_numpy(shares.T @ X) / size[:, None]
     if kind == "diag":
-        scatter = np.stack([share @ (X - mean) ** 2 for share, mean in zip(shares.T, means, strict=True)])
+        every = zip(shares.T, means, strict=True)
+        scatter = np.stack([to_numpy(share @ (X - like(X, mean)) ** 2) for share, mean in every])
         variance = (scatter + nu) / (size[:, None] + nu)
         if not np.all(variance > 0.0):
             raise _collapsed()
@@ -126,6 +132,8 @@ def log_prior(model: Gaussians, nu: float) -> float:
 
 def softmax_rows(values: Array) -> Array:
     """Turn the rows into their softmax, in place, and return the log-sum-exp of each."""
+    if not is_of_numpy(values):
+        return _softmax_of_tensors(values)
     sums = np.empty(len(values))
     _softmax(values, sums)
     return sums
@@ -133,12 +141,14 @@ def softmax_rows(values: Array) -> Array:
 
 def _scatter(X: Array, shares: Array, means: Array) -> Array:
     """Return Σ_i r_ij (x_i − μ_j)(x_i − μ_j)ᵀ for each component."""
+    if not is_of_numpy(X):
+        return _scatter_of_tensors(X, shares, means)
     scatter = np.zeros((len(means), X.shape[1], X.shape[1]))
     centred = np.empty((min(len(X), SETTINGS.rows_per_block), X.shape[1]))
     roots = np.sqrt(shares)
     # a row belongs to one or two components as a rule: the others do not notice it
     counts = shares > SETTINGS.least_share * shares.sum(axis=0)
-    for rows in _blocks(len(X)):
+    for rows in _blocks(len(X), SETTINGS.rows_per_block):
         for j, mean in enumerate(means):
             some = rows.start + np.flatnonzero(counts[rows, j])
             part = centred[: len(some)]
@@ -162,12 +172,42 @@ def _factor(covariance: Array) -> Array:
     return factor
 
 
-def _blocks(n: int) -> Iterator[slice]:
+def _blocks(n: int, size: int) -> Iterator[slice]:
     """Divide n rows as `gen_batches` does, which checks its arguments for longer than an E-step takes."""
-    return (
-        slice(start, min(start + SETTINGS.rows_per_block, n))
-        for start in range(0, n, SETTINGS.rows_per_block)
-    )
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _log_joint_of_tensors(X: Any, model: Gaussians, offsets: Array) -> Any:
+    xp = namespace(X)
+    values = xp.empty((len(X), len(offsets)), dtype=xp.float64, device=X.device)
+    means, factors = like(X, model.means), like(X, model.factors)
+    for rows in _blocks(len(X), max(1, at_once(X, 0) // X.shape[1])):
+        for j, offset in enumerate(offsets.tolist()):
+            P = factors[min(j, len(factors) - 1)]
+            centred = X[rows] - means[j]
+            scaled = centred * P if P.ndim == 1 else centred @ P
+            values[rows, j] = offset - 0.5 * xp.linalg.vecdot(scaled, scaled)
+    return values
+
+
+def _scatter_of_tensors(X: Any, shares: Any, means: Array) -> Array:
+    centres = like(X, means)
+    scatter = zeros_like_rows(X, len(means), X.shape[1], X.shape[1])
+    for rows in _blocks(len(X), max(1, at_once(X, 0) // X.shape[1])):
+        for j in range(len(means)):
+            centred = X[rows] - centres[j]
+            scatter[j] += (centred * shares[rows, j, None]).T @ centred
+    summed: Array = to_numpy(scatter)
+    return summed
+
+
+def _softmax_of_tensors(values: Any) -> Any:
+    xp = namespace(values)
+    largest = xp.max(values, axis=1, keepdims=True)
+    values[...] = xp.exp(values - largest)
+    total = xp.sum(values, axis=1, keepdims=True)
+    values /= total
+    return (largest + xp.log(total))[:, 0]
 
 
 def _collapsed() -> ValueError:
