@@ -1,5 +1,7 @@
 """Tables and figure of [KT03]."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -99,7 +101,7 @@ def test_clustering_errors_are_those_of_footnote_9_from_both_starts():
 @pytest.mark.filterwarnings("ignore:γ is zero")
 @pytest.mark.parametrize("name", ["Exact", "Exact R", "Clip", "Exact rest", "Xing", "Xing rest"])
 def test_clusters_are_looked_for_in_the_metric_of_the_pairs(cheap, name):
-    draw = draw_whole("toy-linear", 0)
+    draw = small_draw()
     Z, y = draw.train.Z, draw.train.y
     pairs = Pairs(draw.similar, () if name.endswith("rest") else Pairs.from_labels(y).dissimilar)
     if name.startswith("Xing"):
@@ -130,8 +132,9 @@ def test_the_paper_has_ten_rows_in_each_table_and_three_with_xing():
     assert len(tables2_4.ALIGNMENTS) == 40
 
 
-def test_every_method_of_every_table_runs_on_the_toy_data(cheap):
-    for table in (TABLE2, TABLE3, TABLE4):
+def test_every_method_of_every_table_runs(cheap):
+    for whole in (TABLE2, TABLE3, TABLE4):
+        table = replace(whole, draw=lambda row, seed: small_draw(seed))
         for method in table.methods:
             result = run_cell(table, Cell("toy-linear", method.name, 0))
             assert isinstance(result, Result), result
