@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -32,6 +33,7 @@ EXAMPLES = """For example:
 
 def main() -> None:
     """Run the command line; without the extra `app`, say in a sentence how to get it."""
+    start = time.monotonic()
     with ending_at_once():
         if not all(map(find_spec, NEEDED)):
             sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
@@ -41,7 +43,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what it cannot spell, such as ±, shall not end a command
             stream.reconfigure(errors="plain")
-    app()
+    app(obj=time.monotonic() - start)  # the seconds of importing: who has a budget counts them
 
 
 @contextmanager

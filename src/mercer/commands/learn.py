@@ -22,6 +22,7 @@ from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
 from mercer.persistence import save
+from mercer.persistence.model_file import prepare_to_save
 from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.number_task import NumberTask
@@ -46,6 +47,7 @@ EXAMPLES = """For example:
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
 so far is saved if there is one.
 """
+STARTING_UP = 2.0  # seconds until there is a table, which do not count: an idle machine takes as long to import
 FEW_ROWS = 2000  # which one process searches in about ten seconds
 JOBS_HELP = (
     f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores; one if there are less "
@@ -59,6 +61,7 @@ CANDIDATES_HELP = (
 
 
 def learn(
+    context: typer.Context,
     data: Annotated[
         Path | None,
         typer.Argument(
@@ -129,7 +132,7 @@ def learn(
     choice of the kernel.
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group)
-    start = time.monotonic()
+    start = time.monotonic() - (context.obj or 0.0)
     options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend)
     check_request(request)
     check_options(options, *([PAIRS] if pairs is not None else [kind] if kind else [CLASS, NUMBER]))
@@ -141,7 +144,9 @@ def learn(
         check_options(options, task.kind)
         say(*data_sentences(facts(task)), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
-        learned = run(task, options, time.monotonic() - start)
+        if model is not None:
+            prepare_to_save()
+        learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0))
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
         raise

@@ -5,6 +5,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -141,6 +142,11 @@ def describe(path: str | os.PathLike[str]) -> Description:
     archives.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
         return read_metadata(archives.read_text(archives.open_archive(file), archives.METADATA))
+
+
+def prepare_to_save() -> None:
+    """Import what `save` needs, which takes a second: for those who have to be done in time."""
+    import_module("skops.io")
 
 
 def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:

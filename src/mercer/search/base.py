@@ -20,6 +20,9 @@ from mercer.learners.base import check_unlabelled
 from mercer.limits import one_thread
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.search.blend import Ballot, hold_ballot
+from mercer.search.candidates import Candidate
+from mercer.search.compilation import compiling
+from mercer.search.last_fit import MORE, SAFE, STEP, Timed
 from mercer.search.race import Race
 from mercer.search.result import Measure, SearchResult, SearchWarning
 from mercer.search.sample_race import SampleRace
@@ -281,23 +284,47 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
     def _refit(
         self, race: Race, winner: int, task: Task, clock: Clock, seed: int
     ) -> tuple[Fitted, int, bool]:
-        """Return the fitted winner, the number of samples, and whether it was interrupted for fewer."""
+        """Return the fitted winner, the number of samples, and whether it was interrupted for fewer.
+
+        Where it is to be fitted to many more samples than it was timed on, and might take too long, it is
+        timed on a part of them first, which is the model if there is no time for more.
+        """
         entry = race.entries[winner]
         candidate, n_trained = race.candidates[entry.candidate], int(race.n_trained[winner])
         seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
-        times = (max(clock.left(), 0.0) / max(seconds, 1e-9)) ** (1.0 / max(candidate.growth, 0.1))
-        looked_at = race.n_rows / task.n_rows  # so many cost little more than a fold did
-        most = max(looked_at, min(n_trained * times, candidate.most_rows) / task.n_rows)
-        used, fewer = task.part(most, seed), task.part(looked_at, seed)
+        timed, looked_at = Timed(n_trained, seconds, candidate.growth), race.n_rows / task.n_rows
+
+        def share() -> float:  # so many as were looked at cost little more than a fold did
+            most = min(timed.most_rows(SAFE * max(clock.left(), 0.0)), candidate.most_rows)
+            return float(np.clip(most / task.n_rows, looked_at, 1.0))
+
+        used, some = task.part(share(), seed), task.part(share() / STEP, seed)
+        if n_trained < some.n_rows < used.n_rows and timed.foretell(used.n_rows) > clock.left():
+            start = time.monotonic()
+            first = _fit_last(some, candidate, entry.setting, clock)
+            timed = timed.then(some.n_rows, time.monotonic() - start)
+            used = task.part(share(), seed)
+            if used.n_rows < MORE * some.n_rows:
+                return first, len(some.X), False
+        fewer = task.part(looked_at, seed)
         try:
-            return used.fit(candidate, entry.setting), len(used.X), False
+            return _fit_last(used, candidate, entry.setting, clock), len(used.X), False
         except (KeyboardInterrupt, MemoryError) as error:  # then to as many as in the comparison
             if len(fewer.X) >= len(used.X):  # which would begin the same again
                 raise
             interrupted = isinstance(error, KeyboardInterrupt)
             if not interrupted:
                 warnings.warn(f"{candidate.name} is fitted to fewer samples: {error}", stacklevel=4)
-            return fewer.fit(candidate, entry.setting), len(fewer.X), interrupted
+            return _fit_last(fewer, candidate, entry.setting, clock), len(fewer.X), interrupted
+
+
+def _fit_last(task: Task, candidate: Candidate, setting: dict[str, Any], clock: Clock) -> Fitted:
+    """Fit a candidate to everything that a task holds; compiling does not count."""
+    with compiling() as spent:
+        try:
+            return task.fit(candidate, setting)
+        finally:
+            clock.excused += spent.seconds
 
 
 def _folds_among(

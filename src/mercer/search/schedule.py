@@ -16,6 +16,7 @@ from mercer._typing import Index
 from mercer.limits import one_thread
 from mercer.search.candidates import Candidate
 from mercer.search.forecast import Forecast, Trial, affordable_share, foretell, whole_folds
+from mercer.search.last_fit import DOUBT, SAFE, Timed
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.task import Folds, Plan, Sample, Task
@@ -104,7 +105,7 @@ class Schedule:
         budget = self.clock.budget or 0.0
         if not budget or not len(self.race.finalists()):
             return RESERVE * budget + self.saved
-        last = min(self.seconds_of(self.race.winner(), self.n_all), LAST * budget)
+        last = min(self._last(self.race.winner()), LAST * budget)
         return RESERVE * budget + max(self.saved, last)  # who learns from all samples is the likely winner
 
     def seconds_of(self, entry: int, n_rows: int) -> float:
@@ -114,6 +115,10 @@ class Schedule:
         forecast = self.forecasts.get(i, Forecast(0.0, 1.0, race.candidates[i].growth))
         now, then = (forecast.seconds(n / max(self.n_fold, 1)) for n in (n_before, max(n_rows, n_before)))
         return float(race.fit_seconds[entry] / race.n_folds[entry] * then / max(now, 1e-9))
+
+    def _last(self, entry: int) -> float:
+        """Return the seconds to keep for the fit of a setting to all samples."""
+        return self.seconds_of(entry, self.n_all) / SAFE
 
     def _run(self, task: Task, folds: Folds, whole: Sequence[Any] | None) -> str | None:
         race, least = self.race, math.ceil(len(folds) / 2)  # on fewer folds nobody can win
@@ -323,7 +328,7 @@ class Schedule:
             settings = [race.entries[entry].setting for entry in entries]
             parts = [task.some_of(train, n_rows) for train in whole[:n_folds]]
             outcomes: list[Outcome] = []
-            enough = RESERVE * (self.clock.budget or 0.0) + self.seconds_of(best[i], self.n_all)
+            enough = RESERVE * (self.clock.budget or 0.0) + self._last(best[i])
             for train, (_, test) in zip(parts, folds, strict=False):
                 outcomes.append(task.evaluate(race.candidates[i], settings, train, test))
                 self.clock.excused += outcomes[-1].compiling
@@ -345,17 +350,22 @@ class Schedule:
         """
         race, (least, n_folds) = self.race, folds
         growth = race.candidates[race.entries[entry].candidate].growth
-        n_all, n_before = len(whole[0]), int(race.n_trained[entry])
-        last = self.seconds_of(entry, self.n_all)
-        time_left = (self.clock.left() - RESERVE * (self.clock.budget or 0.0) - last) / n_waiting
-        once = self.seconds_of(entry, task.size(whole[0]))
+        n_before, n_whole = int(race.n_trained[entry]), len(whole[0])
+        time_left = self.clock.left() - RESERVE * (self.clock.budget or 0.0) - self._last(entry)
+        timed = Timed(n_before, float(race.fit_seconds[entry] / race.n_folds[entry]), growth)
+        # the first fold shows what it takes, and shall not use up the time of all if that is far more
+        slow = growth > SCALES
+        n_most = int(min(n_whole, timed.most_rows(time_left / least, doubt=DOUBT) if slow else np.inf))
+        once, time_left = self.seconds_of(entry, n_most + task.n_unlabelled), time_left / n_waiting
         near = race.neighbours(entry)
         if len(near) * n_folds * once <= time_left:
-            return near, n_all, n_folds
-        if least * once <= time_left:
-            return np.array([entry]), n_all, min(n_folds, int(time_left / once))
-        n_rows = int(n_all * (max(time_left, 0.0) / (least * once)) ** (1.0 / max(growth, 0.1)))
-        return (np.array([entry]), n_rows, least) if n_rows >= MORE * n_before else None
+            found = near, n_most, n_folds
+        elif least * once <= time_left:
+            found = np.array([entry]), n_most, min(n_folds, int(time_left / once))
+        else:
+            share = (max(time_left, 0.0) / (least * once)) ** (1.0 / max(growth, 0.1))
+            found = np.array([entry]), int(n_most * share), least
+        return found if found[1] >= min(MORE * n_before, n_whole) else None
 
 
 def scatter(task: Task) -> Any:
