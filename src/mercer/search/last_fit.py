@@ -1,4 +1,4 @@
-"""How many samples the last fit may have: as many as there is time for, even if time grows faster than foretold.
+"""How many samples the last fit may have: as many as there is time for, even if it takes more than foretold.
 
 A fit to many times the samples that a candidate was timed on may take far longer than a power of their number
 says: labels that are wrong make an SVM's steps many, and memory that is used for the first time costs as much
@@ -33,7 +33,7 @@ class Timed(NamedTuple):
         return float(self.n_rows * (max(seconds, 0.0) / max(self.seconds, 1e-9)) ** (1.0 / power))
 
     def then(self, n_rows: float, seconds: float) -> "Timed":
-        """Return what is known after a fit to more samples: time goes on growing as it did, or as foretold."""
+        """Return what is known after a fit to more samples: time grows on as it did, or as foretold."""
         times = max(n_rows / self.n_rows, 1.0 + 1e-9)
         seen = np.log(max(seconds, 1e-9) / max(self.seconds, 1e-9)) / np.log(times)
         return Timed(n_rows, seconds, max(self.growth, min(float(seen), STEEPEST)))

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.decomposition import TruncatedSVD
 
 from mercer._typing import Array
-from mercer.tables.dates import DIGITS, FIRST_CELLS, PARTS, Dates, date_parts, find_dates
+from mercer.tables.dates import DIGITS, FIRST_CELLS, PARTS, YEARS, Dates, date_parts, find_dates
 from mercer.tables.errors import TableError, quote
 from mercer.tables.kinds import (
     CategoryColumn,
@@ -62,7 +62,7 @@ def choose_kind(column: pd.Series, name: str, *, commas_first: bool = False) -> 
         if written is None:
             dates = find_dates(column)
         elif values is not None:  # to try all formats on all numbers would take long
-            dates = find_dates(_digits(column), (DIGITS,))
+            dates = find_dates(_digits(column), (DIGITS,)) if _may_be_dates(values) else None
         else:
             values = parse_numbers(column, written)
         if dates is not None:
@@ -171,6 +171,12 @@ def _are_codes(column: pd.Series, values: Array) -> bool:
     cells = known_texts(column).dropna()
     has_zeros = cells.str.fullmatch(r"0\d+").any() and cells.str.fullmatch(r"\d+").all()
     return bool(has_zeros and cells.nunique() <= max(MANY_VALUES, len(cells) / 2))
+
+
+def _may_be_dates(values: Array) -> bool:
+    """Return whether all numbers may be dates of eight digits: to look at their texts takes far longer."""
+    first, last = (1e4 * year for year in YEARS)
+    return bool(np.all(((values >= first) & (values < last + 1e4)) | np.isnan(values)))
 
 
 def _digits(column: pd.Series) -> pd.Series:

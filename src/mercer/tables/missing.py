@@ -33,7 +33,8 @@ def is_missing(column: pd.Series, *, among_numbers: bool = False) -> Flags:
     if not among_numbers:
         return empty | is_word(column)
     others = pd.to_numeric(column, errors="coerce").isna().to_numpy() & ~empty  # the rest are numbers
-    empty[others] = _is_one_of(as_written(column[others]), WORDS | MARKS)
+    if others.any():
+        empty[others] = _is_one_of(as_written(column[others]), WORDS | MARKS)
     return empty
 
 
