@@ -183,6 +183,8 @@ def test_a_number_of_few_values_is_tried_at_each(rng):
     scale = scale_of_numbers(X)  # the second feature says whether it is missing
     assert scale.names == ["1", "2", "5"]
     assert_allclose(scale.features, [[1.0, 0.0], [2.0, 0.0], [5.0, 0.0]])
+    rare = np.append(np.zeros(500), np.arange(7.0))[:, None]  # all but a few are zero
+    assert scale_of_numbers(rare).values[[0, -1]].tolist() == [0.0, 6.0]
 
 
 def test_the_levels_of_a_curve_are_the_most_frequent_ones():

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 import mercer
 from mercer import ClippedScaler, TableEncoder
 from mercer.tables import TableError
+from mercer.tables.encoder import count_missing
 
 GOOD = ("great fast friendly service", "really great and friendly staff", "fast delivery and great price")
 BAD = ("slow broken awful service", "awful staff and broken product", "very slow delivery and awful price")
@@ -165,3 +166,15 @@ def test_work_that_does_not_fit_into_memory_says_so_before_it_starts(have_memory
     have_memory(100)
     with pytest.raises(MemoryError, match="Take fewer rows"):
         encoder.transform(table_of(size=["1", "2", "3", "4"]))
+
+
+def test_missing_cells_are_counted_in_columns_of_any_type():
+    n = 30
+    table = pd.DataFrame({
+        "day": pd.Series(pd.date_range("2024-01-01", periods=n)).where(np.arange(n) > 1),
+        "kind": pd.Categorical(["a", "b", None] * 10),
+        "number": np.where(np.arange(n) % 10 == 0, np.nan, np.arange(n) ** 2),
+        "word": ["?", "x", "y"] * 10,
+    })  # fmt: skip
+    encoder = TableEncoder().fit(table)
+    assert count_missing(encoder, table) == {"day": 2, "kind": 10, "number": 3, "word": 10}

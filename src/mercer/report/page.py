@@ -46,12 +46,8 @@ def write_report(
 
     Parameters
     ----------
-    search : KernelSearchCV or KernelSearchRegressor
-        Fitted.
-    X : array-like of shape (n, n_features), or DataFrame
-        The samples that it was fitted to.
-    y : array-like of shape (n,), default=None
-        Their classes or numbers; None if it was fitted to pairs.
+    search, X, y : object
+        The fitted search and what it was fitted to, as in `Report`.
     path : str or path-like, default="report.html"
         Where to write it.
     **options : object

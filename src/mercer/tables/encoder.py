@@ -169,8 +169,9 @@ def _as_table(X: Any, least: int = 1) -> pd.DataFrame:
     return plain.reset_index(drop=True)
 
 
-def count_missing(encoder: TableEncoder, table: pd.DataFrame) -> dict[str, int]:
+def count_missing(encoder: TableEncoder, X: Any) -> dict[str, int]:
     """Return how many cells are missing of each column that is used."""
+    table = _as_table(X)
     return {
         one.name: int(
             is_missing(table[one.name], among_numbers=isinstance(one, NumberColumn | DateColumn)).sum()

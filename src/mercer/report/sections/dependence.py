@@ -80,7 +80,10 @@ def scale_of_numbers(X: Array) -> Scale:
     if len(values) <= FEW_VALUES:
         names = [f"{value:.4g}".replace("-", "−") for value in values]
     else:
+        low, high = values[0], values[-1]
         values = np.unique(np.quantile(X[:, 0], np.linspace(0.02, 0.98, MOST_VALUES)))
+        if len(values) <= FEW_VALUES:  # nearly all samples have the same value
+            values = np.linspace(low, high, MOST_VALUES)
     features = np.zeros((len(values), X.shape[1]))  # a second feature is 1 where the value is missing
     features[:, 0] = values
     return Scale(values, features, names)

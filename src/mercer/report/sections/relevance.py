@@ -54,11 +54,13 @@ def show_relevance(subject: Subject) -> Section:
     pictures = [_draw(names, rises, order[:MOST_BARS], losses.name)]
     tables = [Table("All columns, the most important first", heads, rows, folded=True)]
     prediction = what_is_predicted(subject, data)
-    curves = find_curves(subject, data, [names[k] for k in order[:MOST_COLUMNS]], prediction)
+    first = [names[k] for k in order[:MOST_COLUMNS]]
+    curves = find_curves(subject, data, first, prediction)
     if curves:
         text.append(
             "A curve is the mean prediction for held-out samples if all of them had the same value of the "
             "column, and everything else as it is; below it is where the samples are."
+            f"{'' if len(curves) == len(first) else ' Dates and texts have none.'}"
         )
         pictures.append(draw_curves(curves, prediction))
     if curves and len(prediction.names) == 1:
