@@ -143,3 +143,16 @@ def test_wrong_use_gets_a_sentence():
         KernelRegressor(Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="C must be positive"):
         KernelRegressor(C=-1.0).fit(X, y)
+
+
+def test_of_many_samples_some_choose_c_and_all_are_fitted(monkeypatch):
+    X, y = make_friedman1(300, n_features=5, noise=0.5, random_state=0)
+    everyone = KernelRegressor(RBF(2.0)).fit(X, y)
+    monkeypatch.setattr("mercer.regression.kernel_regressor.SELECTION_ROWS", 150)
+    model = KernelRegressor(RBF(2.0)).fit(X, y)
+    same = KernelRegressor(RBF(2.0), C=model.C_).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-7)
+    np.testing.assert_allclose(model.unseen_.error, same.unseen_.error)
+    assert len(model.unseen_.error) == 300
+    assert len(model.loo_errors_) == len(model.Cs_) > 1
+    assert everyone.C_ / 8 <= model.C_ <= 8 * everyone.C_

@@ -1,0 +1,45 @@
+"""Kernel ridge regression: by one Cholesky factor as by all eigenvalues, and against the problem itself."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Stump
+from mercer.solvers.kernel_ridge import RidgePath, solve_ridge, spread
+
+
+def draw(rng, n=60):
+    X = rng.normal(size=(n, 3))
+    return X, rng.normal(size=(n, 2)), rng.uniform(0.5, 2.0, size=n)
+
+
+def gram(X, kind):
+    if kind == "linear":
+        return X @ X.T
+    return Stump()(X) - 50.0 if kind == "conditional" else -np.eye(len(X))  # of no kernel at all
+
+
+@pytest.mark.parametrize("C", [1e-3, 2.0, 100.0])
+@pytest.mark.parametrize("kind", ["linear", "conditional", "negative"])
+def test_one_c_by_a_cholesky_factor_is_that_of_the_eigenvalues(C, kind, rng):
+    X, Y, weight = draw(rng)
+    K = gram(X, kind)
+    for ours, theirs in zip(solve_ridge(K, Y, weight, C), RidgePath.of(K, Y, weight).solve(C), strict=True):
+        if kind != "negative" or C >= 1.0:  # below, it is positive: eigenvalues are cut off, a factor is not
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8 * np.abs(theirs).max())
+
+
+def test_the_errors_without_a_row_are_those_of_a_fit_without_it(rng):
+    X, Y, weight = draw(rng, 20)
+    K = gram(X, "conditional")
+    solution = solve_ridge(K, Y, weight, 0.7)
+    for i in range(20):
+        rest = np.delete(np.arange(20), i)
+        a, b, _ = solve_ridge(K[np.ix_(rest, rest)], Y[rest], weight[rest], 0.7)
+        np.testing.assert_allclose(solution.left_out[i], Y[i] - K[i, rest] @ a - b, rtol=1e-7)
+
+
+def test_the_spread_is_half_the_mean_squared_distance_of_two_rows(rng):
+    X, _, weight = draw(rng)
+    share = weight / weight.sum()
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    assert spread(X @ X.T, weight) == pytest.approx(0.5 * share @ squares @ share)
