@@ -7,7 +7,7 @@ ALL := .venv/.test-$(SUM)
 NUMERICAL := tests/kernels tests/solvers tests/superkernels tests/learners tests/svm tests/regression
 OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-portable margins lint papers bench pages docs release clean
+.PHONY: demo test test-portable margins lint papers results bench pages docs release clean
 
 demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
@@ -31,6 +31,9 @@ lint: $(ALL)
 
 papers: $(APP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
 	$(BIN)/mercer papers --all
+
+results: $(APP)  ## the table of all tables at the top of docs/results.md, from what is stored
+	$(BIN)/mercer papers --overview docs/results.csv --output docs/results.md
 
 bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks

@@ -18,6 +18,7 @@ EXAMPLES = """For example:
   mercer papers ll05-table1 --repeats 20 --jobs 2    reproduce a table
   mercer papers ll05-table2 --data heart,sonar --methods SVM-Stump,SVM-Gauss
   mercer papers ll05-figure2 --output figure2.png    draw a figure
+  mercer papers --overview results.csv               count what is as published, of all tables
 """
 
 
@@ -41,6 +42,10 @@ def papers(
         ".mercer/papers"
     ),
     fresh: Annotated[bool, typer.Option("--fresh", help="Discard stored results and recompute.")] = False,
+    overview: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Run nothing: add stored results to CSV, and count all verdicts."),
+    ] = None,
 ) -> None:
     """Reproduce the tables and figures of the papers, beside the published numbers.
 
@@ -56,7 +61,10 @@ def papers(
         raise WrongRequestError("Choose one of --json and --markdown.")
     if everything and keys:
         raise WrongRequestError("Name tables and figures or give --all, not both.")
-    check_outputs([output], [])
+    check_outputs([output, overview], [])
+    if overview is not None:
+        _show_overview(overview, store, output)
+        return
     wanted = list(library.CATALOGUE) if everything else keys or []
     try:
         chosen = choose(library.CATALOGUE, wanted, data=names(data), methods=names(methods), repeats=repeats)
@@ -85,6 +93,25 @@ def papers(
     nothing_ran = bool(reports) and not any(report.results for report in reports)
     if nothing_ran or any(report.failures for report in reports):
         raise typer.Exit(FAILED)
+
+
+def _show_overview(record_file: Path, store: Path, page: Path | None) -> None:
+    """Bring the record up to date, and print the table of all tables or write it into a page."""
+    from mercer import papers as library
+    from mercer.papers.harness import record
+
+    tables = [item for item in library.CATALOGUE.values() if isinstance(item, library.Table)]
+    measured = record.add_stored(record.read_record(record_file), tables, store)
+    text = record.overview(tables, measured)
+    try:
+        written = page and record.put_into_page(page.read_text(encoding="utf-8"), text)
+    except (OSError, ValueError) as error:
+        raise WrongRequestError(f"The overview cannot be written into {page}: {error}.") from error
+    record.write_record(record_file, measured)
+    if page and written:
+        page.write_text(written, encoding="utf-8")
+    else:
+        typer.echo(text)
 
 
 def _make_folder(store: Path) -> None:

@@ -20,12 +20,13 @@ from mercer.solvers.stump_svm import Solution
 from mercer.solvers.stump_svm.rows import thin
 from mercer.svm.additive import MAX_STEPS
 from mercer.svm.kernel_svc import PairwiseSVMs, find_kernel, learn
+from mercer.svm.selection import ChoosesC
 
 GRID = np.logspace(-10, 20, 31, base=2.0)  # of C, among which the leave-one-out error chooses
 SELECTION_ROWS = 2000  # of more samples, C is chosen on one in two, say: the best hardly changes
 
 
-class KernelRegressor(NumberRegressor):
+class KernelRegressor(ChoosesC, NumberRegressor):
     r"""A kernel learner and a kernel machine of numbers as one regressor.
 
     `fit` learns the kernel and then solves
@@ -62,6 +63,8 @@ class KernelRegressor(NumberRegressor):
         The kernel that was learned or given.
     C_ : float
         C, given or chosen.
+    edge_ : {"lower", "upper"} or None
+        The end of the values that C_ is at; there, further values of C may be better.
     Cs_, loo_errors_ : arrays of shape (n_Cs,)
         The values of C, and the leave-one-out mean squared errors in variances of the targets, of the samples
         that chose C. For the squared error alone.

@@ -25,7 +25,7 @@ from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
 from mercer.svm.chunks import is_lazy
 from mercer.svm.dual import TablePlan, TwoClassSVM, run_in_threads
-from mercer.svm.selection import make_grid
+from mercer.svm.selection import ChoosesC, make_grid
 from mercer.svm.tensors import check_few, check_place, follow
 
 EXPONENTS = (-12, 10)  # of two: the ends of the default grid
@@ -207,7 +207,7 @@ def is_past_the_best(scores: Array) -> bool:
     return bool(np.all(lost.mean(axis=0) > wanted * lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
 
 
-class SelectedCRegressor(PredictsIntervals, PathRegressor):
+class SelectedCRegressor(ChoosesC, PredictsIntervals, PathRegressor):
     """A `PathRegressor` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
     def fit(

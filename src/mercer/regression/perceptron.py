@@ -189,7 +189,7 @@ class PerceptronRegressorCV(SelectedCRegressor, PerceptronMachine):
 
     Attributes
     ----------
-    C_, Cs_, scores_, unseen_
+    C_, edge_, Cs_, scores_, unseen_
         As in `StumpRegressorCV`.
     intercept_, objective_, residual_, n_iter_
         Of the fit to all samples, as in `StumpRegressor`.

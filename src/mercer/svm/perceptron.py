@@ -296,7 +296,7 @@ class PerceptronSVCCV(SelectedCSVC, PerceptronSVM):
 
     Attributes
     ----------
-    C_, Cs_, scores_
+    C_, edge_, Cs_, scores_
         As in `StumpSVCCV`.
     classes_, intercept_, support_, dual_coef_, objective_, residual_, n_iter_
         Of the fit to all samples, as in `StumpSVC`.

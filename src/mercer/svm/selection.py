@@ -39,6 +39,19 @@ def make_grid(Cs: int | ArrayLike, low: int = -17, high: int = 3) -> Array:
     return grid
 
 
+class ChoosesC:
+    """What estimators share that choose `C_` from the values `Cs_`."""
+
+    C_: float
+    Cs_: Array
+
+    @property
+    def edge_(self) -> str | None:
+        """The end of the values that C_ is at, "lower" or "upper"; there, further values may be better."""
+        ends = {float(self.Cs_[0]): "lower", float(self.Cs_[-1]): "upper"}
+        return ends.get(self.C_) if len(self.Cs_) > 1 else None
+
+
 def split_folds(
     cv: Any,
     samples: Samples,
@@ -73,7 +86,7 @@ def split_folds(
     return folds
 
 
-class SelectedCSVC(DualSVC):
+class SelectedCSVC(ChoosesC, DualSVC):
     """A `DualSVC` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
     @with_callbacks

@@ -24,7 +24,7 @@ from mercer.svm.dual import run_in_threads
 from mercer.svm.kernel_svc import PairwiseSVMs
 from mercer.svm.libsvm import GramSVMs, finish_problems, solve_on_gram
 from mercer.svm.multiclass import choose_classes, split_problems
-from mercer.svm.selection import make_grid, split_folds
+from mercer.svm.selection import ChoosesC, make_grid, split_folds
 
 EXACT_ROWS = 20_000  # "auto" is exact up to this number of rows: the Gram matrix is 3.2 GB
 SELECTION_ROWS = 5000  # of which C and γ are chosen: on more, they hardly change
@@ -268,7 +268,7 @@ class TreeSVC(TreeSVM):
         return self
 
 
-class TreeSVCCV(TreeSVM):
+class TreeSVCCV(ChoosesC, TreeSVM):
     """A `TreeSVC` whose C and γ are chosen by cross-validation, with one Gram matrix for each γ.
 
     Parameters
@@ -290,6 +290,8 @@ class TreeSVCCV(TreeSVM):
     ----------
     C_, gamma_ : float
         Those of the best mean score; of equals the smallest C, and of these the smallest γ.
+    edge_ : {"lower", "upper"} or None
+        The end of the values that C_ is at; there, further values of C may be better.
     Cs_, gammas_ : arrays of shape (n_Cs,) and (n_gammas,)
         The values of C and of γ, ascending.
     scores_ : array of shape (n_folds, n_Cs, n_gammas)

@@ -15,6 +15,7 @@ from mercer.papers import CATALOGUE
 from mercer.papers.harness.runner import run_cell
 from mercer.papers.harness.store import Cell, Result
 from mercer.papers.hbw06 import figure3, table3, table4
+from mercer.quality import retrieval_auc
 
 TABLE3, FIGURE3, TABLE4 = (CATALOGUE[f"hbw06-{name}"] for name in ("table3", "figure3", "table4"))
 
@@ -155,11 +156,15 @@ def test_the_pictures_are_divided_as_the_setting_says(faces, setting):
     assert set(subject[drawn.unlabelled]) == (strangers if setting == "semi-supervised" else set())
 
 
-def test_discriminants_are_learned_from_labelled_pictures_alone(faces):
+@pytest.mark.parametrize("everything", [False, True])
+def test_discriminants_are_learned_from_labelled_pictures_and_principal_components_as_asked(
+    faces, everything
+):
     pixels, subject = faces
-    drawn = table4.draw("supervised", 0)
-    mean = pixels[drawn.labelled].mean(axis=0)
-    axes = np.linalg.svd(pixels[drawn.labelled] - mean, full_matrices=False)[2][:7]
+    drawn = table4.represent(table4.draw("supervised", 0), everything)
+    some = pixels if everything else pixels[drawn.labelled]
+    mean = some.mean(axis=0)
+    axes = np.linalg.svd(some - mean, full_matrices=False)[2][:7]
     P = (pixels - mean) @ axes.T
     oracle = LinearDiscriminantAnalysis(n_components=3).fit(P[drawn.labelled], subject[drawn.labelled])
     assert_allclose(np.abs(drawn.Z), np.abs(oracle.transform(P)))
@@ -168,7 +173,7 @@ def test_discriminants_are_learned_from_labelled_pictures_alone(faces):
 @pytest.mark.parametrize("name", ["KB", "RCA", "Euclidean", "Tuned"])
 def test_the_area_is_that_of_the_average_query_without_itself(faces, name):
     _, subject = faces
-    drawn = table4.draw("supervised", 1)
+    drawn = table4.represent(table4.draw("supervised", 1))
     S = table4.MEASURES[name][0](drawn, 0)
     areas = []
     for query, similarity in zip(drawn.queries, S, strict=True):
@@ -176,6 +181,17 @@ def test_the_area_is_that_of_the_average_query_without_itself(faces, name):
         areas.append(roc_auc_score(subject[others] == subject[query], similarity[others]))
     assert TABLE4.method(name).score(drawn, 0) == [pytest.approx(100 * np.mean(areas))]
     assert np.mean(areas) > 0.7
+
+
+@pytest.mark.parametrize("name", ["KB", "RCA"])
+def test_a_column_has_the_principal_components_of_all_pictures(faces, name):
+    drawn = table4.draw("semi-supervised", 1)
+    both = table4.represent(drawn), table4.represent(drawn, everything=True)
+    areas = [100 * retrieval_auc(*table4.rank(some, table4.MEASURES[name][0](some, 0))) for some in both]
+    assert [TABLE4.method(column).score(drawn, 0) for column in (name, f"{name} all")] == [
+        [pytest.approx(area)] for area in areas
+    ]
+    assert TABLE4.published["unsupervised", f"{name} all"] == TABLE4.published["unsupervised", name]
 
 
 def test_euclidean_similarity_orders_pictures_as_the_distance_of_pixels_does(faces):

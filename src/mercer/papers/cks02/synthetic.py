@@ -185,6 +185,7 @@ TABLE = Table(
     protocol=f"{N_TRAIN} training and {N_TEST} test rows; noisy: deviation {NOISE} on the first two features",
     needs={},
     summarize=summarize,
+    ours=PUBLISHED[1:],
     pictures=(
         Picture(
             "figure3", "[CKS02] Figure 3, data and inner products before and after learning", draw_matrices

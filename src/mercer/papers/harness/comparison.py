@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from mercer.papers.harness.experiment import Number
+from mercer.papers.harness.experiment import Number, Table
 from mercer.papers.harness.selection import Selection
 from mercer.papers.harness.store import Result, by_column
 
@@ -42,13 +42,24 @@ def compare(selection: Selection, results: Iterable[Result]) -> list[Entry]:
 
 
 def _entry(selection: Selection, row: str, column: str, scores: Sequence[float]) -> Entry:
-    table = selection.table
+    ours = average_with_error(scores, selection.table.average) if scores else None
+    return judge_entry(selection.table, row, column, ours, len(scores))
+
+
+def judge_entry(table: Table, row: str, column: str, ours: Number | None, repeats: int) -> Entry:
+    """Return what was published and what we got, with the verdict where both are known.
+
+    Where the paper gives no standard error, it is taken to be what ours would be with the paper's repeats. A
+    single repeat has no verdict, unless the paper has no more.
+    """
     published = table.published.get((row, column))
-    ours = mean_with_error(scores) if scores else None
     verdict = None
-    if published and ours and ours[1] is not None:
-        verdict = judge(published, ours, lower_is_better=table.better == "lower")
-    return Entry(row, column, published, ours, len(scores), verdict)
+    if published and ours and (ours[1] is not None or table.repeats == 1):
+        value, error = published
+        if error is None:
+            error = (ours[1] or 0.0) * math.sqrt(repeats / table.repeats)
+        verdict = judge((value, error), ours, lower_is_better=table.better == "lower")
+    return Entry(row, column, published, ours, repeats, verdict)
 
 
 def mean_with_error(scores: Sequence[float]) -> Number:
@@ -57,11 +68,16 @@ def mean_with_error(scores: Sequence[float]) -> Number:
     return float(np.mean(scores)), error
 
 
-def judge(published: Number, ours: Number, *, lower_is_better: bool = True) -> Verdict:
-    """Say whether two means differ by more than two joint standard errors, and in whose favour.
+def average_with_error(scores: Sequence[float], average: str) -> Number:
+    """Return the mean or the median and its standard error; that of medians is as for normal scores."""
+    mean, error = mean_with_error(scores)
+    if average == "mean":
+        return mean, error
+    return float(np.median(scores)), None if error is None else math.sqrt(math.pi / 2) * error
 
-    Where the paper gives no standard error, its number is taken as exact.
-    """
+
+def judge(published: Number, ours: Number, *, lower_is_better: bool = True) -> Verdict:
+    """Say whether two means differ by more than two joint standard errors, and in whose favour."""
     difference = ours[0] - published[0]
     if abs(difference) <= 2 * math.hypot(ours[1] or 0.0, published[1] or 0.0):
         return "within error"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -79,6 +79,14 @@ class Table:
         ``summarize(results)`` returns sentences to print below the table.
     pictures : tuple of Picture
         Drawn when the table is done.
+    average : {"mean", "median"}
+        Which average over the repeats was published.
+    ours : tuple of str
+        The columns of the paper's own method as it is built here, one for each number that was published.
+    beside : tuple of str
+        Columns of other readings of that method: they stand beside the same numbers, which count once.
+    causes : mapping
+        ``causes[row, column]`` says why a number of ours is worse than the published one.
     """
 
     key: str
@@ -95,6 +103,10 @@ class Table:
     better: Literal["lower", "higher"] = "lower"
     summarize: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
     pictures: tuple[Picture, ...] = ()
+    average: Literal["mean", "median"] = "mean"
+    ours: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    causes: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def published_rows(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class Report:
     def caption(self) -> str:
         """What the numbers are."""
         table = self.selection.table
-        return f"{table.title}: {table.quantity}, mean ± standard error ({table.better} is better)"
+        return f"{table.title}: {table.quantity}, {table.average} ± standard error ({table.better} is better)"
 
 
 def to_terminal(report: Report) -> rich.table.Table:

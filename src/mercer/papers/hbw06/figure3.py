@@ -54,5 +54,7 @@ TABLE = replace(  # the trials of Table 3, and more
     key="hbw06-figure3",
     title="[HBW06] Figure 3, four MNIST digits, few labels of two of them",
     rows=ROWS,
+    published={},  # a figure, but for the row of Table 3
+    ours=(),
     pictures=(PICTURE,),
 )

@@ -1,9 +1,12 @@
-"""Figure 4 of [HBW06]: ROC curves of face retrieval, of the first repeat of Table 4."""
+"""Figure 4 of [HBW06]: ROC curves of face retrieval, of the first repeat of Table 4.
+
+With principal components of all pictures.
+"""
 
 from pathlib import Path
 
 from mercer.papers.harness import Figure, png_canvas, seed_of
-from mercer.papers.hbw06.table4 import KEY, MEASURES, SETTINGS, draw, rank
+from mercer.papers.hbw06.table4 import KEY, MEASURES, SETTINGS, draw, rank, represent
 from mercer.quality import retrieval_auc, retrieval_roc
 
 LOOKS = {"KB": ("#c44e52", "-"), "RCA": ("#4c72b0", "--"), "Euclidean": ("#8c8c8c", ":")}
@@ -13,7 +16,7 @@ def draw_figure4(path: Path) -> None:
     """Draw the ROC curves of the first repeat into a PNG file."""
     with png_canvas(path, (10, 5)) as canvas:
         for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
-            faces = draw(setting, seed_of(KEY, setting, 0, "data"))
+            faces = represent(draw(setting, seed_of(KEY, setting, 0, "data")), everything=True)
             for name, (colour, style) in LOOKS.items():
                 similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
                 ranked = rank(faces, similarity)

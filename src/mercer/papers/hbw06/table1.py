@@ -85,4 +85,6 @@ TABLE = Table(
     draw=draw,
     protocol=f"{N_ROWS} rows of hooked, the first n of them labelled, the others unlabelled and test rows",
     needs={},
+    ours=IN_PAPER[:2],
+    beside=("KB alone", "KB-dis alone"),
 )

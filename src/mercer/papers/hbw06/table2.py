@@ -105,4 +105,5 @@ TABLE = Table(
     needs={row: row for row in ROWS if row != "wine"},  # which scikit-learn ships
     better="higher",
     summarize=summarize,
+    ours=OURS,
 )

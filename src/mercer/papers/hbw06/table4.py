@@ -11,7 +11,8 @@ What the paper leaves open is settled here:
 
 - Cropped pictures of 32 × 32 pixels, of the first 30 subjects that have 64; no optical flow. Which 20 of them
   are known is drawn at random, and so are the halves.
-- Principal components and Fisher discriminants are computed from the labelled pictures alone.
+- Fisher discriminants are computed from the labelled pictures; principal components from these alone or, in
+  the columns ``… all``, from all pictures, which is how a representation is usually computed.
 - The mixtures have 30 components with one covariance (as the paper says) in each, also where 20 would do.
 - The query itself is left out of its database. Ties count half.
 - The Euclidean metric is that of the pixels: its column is the paper's, more or less. In the coordinates of
@@ -53,14 +54,14 @@ N_FOLDS = 4
 
 
 class Faces(NamedTuple):
-    """One repeat: all pictures, as pixels and as discriminants, and the part that each has in it."""
+    """One repeat: all pictures, and the part that each has in it."""
 
     pixels: Array
-    Z: Array  # Fisher's discriminants
     subject: NDArray[np.int64]
     labelled: Index
     unlabelled: Index
     queries: Index
+    Z: Array = np.empty((0, 0))  # Fisher's discriminants of all pictures, see `represent`
 
 
 def load_faces() -> tuple[Array, NDArray[np.int64]]:
@@ -82,8 +83,7 @@ def draw(row: str, seed: int) -> Faces:
     wanted = {"supervised": known & ~first, "semi-supervised": ~known & ~first, "unsupervised": ~known}
     unlabelled = ~known & first & (setting == "semi-supervised")
     labelled = np.flatnonzero(known & first)
-    Z = discriminants(pixels, subject, labelled)
-    return Faces(pixels, Z, subject, labelled, np.flatnonzero(unlabelled), np.flatnonzero(wanted[setting]))
+    return Faces(pixels, subject, labelled, np.flatnonzero(unlabelled), np.flatnonzero(wanted[setting]))
 
 
 def first_halves(subject: NDArray[np.int64], stream: np.random.RandomState) -> NDArray[np.bool_]:
@@ -95,13 +95,16 @@ def first_halves(subject: NDArray[np.int64], stream: np.random.RandomState) -> N
     return chosen
 
 
-def discriminants(pixels: Array, subject: NDArray[np.int64], labelled: Index) -> Array:
-    """Return Fisher's discriminants of all pictures, found in the labelled ones."""
-    principal = PCA(N_PRINCIPAL, svd_solver="full").fit(pixels[labelled])
-    P = principal.transform(pixels)
-    fisher = LinearDiscriminantAnalysis(n_components=N_FISHER).fit(P[labelled], subject[labelled])
-    Z: Array = fisher.transform(P)
-    return Z
+def represent(faces: Faces, everything: bool = False) -> Faces:
+    """Return the same with Fisher's discriminants of all pictures, found in the labelled ones.
+
+    The principal components before them are those of the labelled pictures, or of all.
+    """
+    labelled = faces.labelled
+    principal = PCA(N_PRINCIPAL, svd_solver="covariance_eigh")
+    P = principal.fit(faces.pixels if everything else faces.pixels[labelled]).transform(faces.pixels)
+    fisher = LinearDiscriminantAnalysis(n_components=N_FISHER).fit(P[labelled], faces.subject[labelled])
+    return faces._replace(Z=fisher.transform(P))
 
 
 def by_kernelboost(faces: Faces, seed: int) -> Array:
@@ -145,8 +148,12 @@ def rank(faces: Faces, similarity: Array) -> tuple[Array, NDArray[np.bool_]]:
     return ranked, faces.subject[faces.queries][:, None] == faces.subject
 
 
-def score(faces: Faces, seed: int, *, measure: Callable[[Faces, int], Array]) -> Sequence[float]:
+def score(
+    faces: Faces, seed: int, *, measure: Callable[[Faces, int], Array], everything: bool = False
+) -> Sequence[float]:
     """Return the area in % under the ROC curve of the average query."""
+    if measure is not by_pixels:
+        faces = represent(faces, everything)
     return [100 * retrieval_auc(*rank(faces, measure(faces, seed)))]
 
 
@@ -156,30 +163,51 @@ MEASURES: dict[str, tuple[Callable[[Faces, int], Array], str]] = {
     "Euclidean": (by_pixels, "Euclidean metric of the pixels"),
     "Tuned": (by_svm, f"RBF-SVM, {SVM_GRID}, {N_FOLDS} folds; angles between decision values"),
 }
+_NUMBERS = published(
+    ("KB", "RCA", "Euclidean"),
+    """
+supervised       98.94±0.01  93.88±0.01  60.84±0.01
+semi-supervised  84.57±0.04  77.37±0.03  59.00±0.00
+unsupervised     79.74±0.06  76.62±0.04  58.92±0.01
+""",
+)
 TABLE = Table(
     key=KEY,
     title="[HBW06] Table 4, face retrieval",
     experiment=KEY,
     quantity="area under the ROC curve in %",
     rows=ROWS,
-    methods=tuple(
-        Method(name, (name,), partial(score, measure=measure), words)
-        for name, (measure, words) in MEASURES.items()
+    methods=(
+        *(
+            Method(name, (name,), partial(score, measure=measure), words)
+            for name, (measure, words) in MEASURES.items()
+        ),
+        *(
+            Method(
+                f"{name} all",
+                (f"{name} all",),
+                partial(score, measure=MEASURES[name][0], everything=True),
+                f"{MEASURES[name][1]}; principal components of all pictures",
+            )
+            for name in ("KB", "RCA")
+        ),
     ),
-    published=published(
-        ("KB", "RCA", "Euclidean"),
-        """
-supervised       98.94±0.01  93.88±0.01  60.84±0.01
-semi-supervised  84.57±0.04  77.37±0.03  59.00±0.00
-unsupervised     79.74±0.06  76.62±0.04  58.92±0.01
-""",
-    ),
+    published=_NUMBERS
+    | {(row, f"{name} all"): number for (row, name), number in _NUMBERS.items() if name != "Euclidean"},
     repeats=20,
     draw=draw,
     protocol=(
         f"{N_KNOWN} of 30 subjects labelled, half of their pictures; {N_FISHER} Fisher discriminants of "
-        f"{N_PRINCIPAL} principal components, of labelled pictures; a database of all pictures"
+        f"{N_PRINCIPAL} principal components, of labelled pictures or of all; a database of all pictures"
     ),
     needs=dict.fromkeys(ROWS, "yaleb"),
     better="higher",
+    ours=("KB all",),
+    beside=("KB", "RCA"),
+    causes={
+        ("supervised", "KB all"): (
+            "The pictures, which are smaller than the paper's and not aligned: in their nine discriminants a "
+            "linear classifier errs on one query in nine."
+        )
+    },
 )

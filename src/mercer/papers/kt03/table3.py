@@ -103,4 +103,18 @@ TABLE = Table(
     protocol="all rows; preprocessing and pairs of kt03.data",
     needs=NEEDS,
     summarize=summarize,
+    ours=("Exact",),
+    beside=tuple(
+        column
+        for name in IN_PAPER
+        for column in columns_of(name)
+        if column not in ("Exact", "Euclidean", "Xing")
+    ),
+    causes={
+        (row, "Exact"): (
+            "The paper's 0.00 is below the error of the Bayes classifier on such draws (0.27): it probably "
+            "had a single toy data set, ours are drawn anew."
+        )
+        for row in ("toy-linear", "toy-rbf")
+    },
 )

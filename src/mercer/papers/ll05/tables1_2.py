@@ -163,6 +163,7 @@ def _table(key: str, title: str, methods: tuple[Method, ...], numbers: str) -> T
         draw=draw,
         protocol=DATA_PROTOCOL,
         needs={row: name for row, name in REAL.items() if name != "wdbc"},  # which scikit-learn ships
+        ours=("SVM-Stump", "SVM-Perc"),
     )
 
 

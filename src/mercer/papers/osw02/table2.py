@@ -198,6 +198,7 @@ _table = partial(
     quantity="error in % (terms are counts, CPU s seconds of a search)",
     methods=METHODS,
     summarize=summarize,
+    ours=COLUMNS[2:4],
 )
 TABLES = (
     _table(
