@@ -110,11 +110,12 @@ def overview(tables: Sequence[Table], record: Mapping[Place, Measured]) -> str:
 
 def _total(tables: Sequence[Table], entries: Mapping[str, Sequence[Entry]]) -> list[Entry]:
     """Return the entries of all tables; a number that two tables of an experiment share counts once."""
-    once = {
-        (table.experiment, entry.row, entry.column, entry.published): entry
-        for table in tables
-        for entry in entries[table.key]
-    }
+    once: dict[tuple[object, ...], Entry] = {}
+    for table in tables:
+        for entry in entries[table.key]:
+            place = (table.experiment, entry.row, entry.column, entry.published)
+            if place not in once or once[place].verdict is None:
+                once[place] = entry
     return list(once.values())
 
 
@@ -142,7 +143,7 @@ def _say(entries: Sequence[Entry]) -> str:
     share = 100 * (within + better) / run if run else 0.0
     return (
         f"Of {cells} published numbers of the papers' own methods, {within + better} of the {run} that were "
-        f"run are within two joint standard errors or better ({share:.0f} %), {worse} {are} worse, and "
+        f"run are within two joint standard errors or better ({share:.1f} %), {worse} {are} worse, and "
         f"{not_run} were not run."
     )
 
