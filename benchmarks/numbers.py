@@ -191,15 +191,18 @@ def summarize(cells: list[dict[str, Any]], sets: dict[str, Real | str]) -> None:
     seconds = [sum(c["seconds"] for c in cells if c["method"] == m) for m in methods]
     print(f"{'CPU seconds':16}" + "".join(f"{one:12.0f}" for one in seconds))
     searched = [cell for cell in cells if cell["method"] == SEARCH]
+    if not searched:
+        return
     bias = np.array([cell["expected"] - cell["r2"] for cell in searched])
     held = [cell["interval"][0] <= cell["r2"] <= cell["interval"][1] for cell in searched]
-    inside = {name: np.mean([c["inside"] for c in searched if c["set"] == name]) for name in sets}
+    inside = {name: [100 * c["inside"] for c in searched if c["set"] == name] for name in sets}
     print(
         f"expected R² less that on test rows: mean {bias.mean():+.3f}, median {np.median(bias):+.3f};",
         end=" ",
     )
     print(f"its 95 % interval holds {np.mean(held):.2f} of them")
-    print("90 % prediction intervals hold " + ", ".join(f"{100 * s:.0f} % ({n})" for n, s in inside.items()))
+    shares = (f"{np.mean(s):.0f} % ({n}, {min(s):.0f}-{max(s):.0f})" for n, s in inside.items() if s)
+    print("90 % prediction intervals hold, in the mean (least and most of a split): " + ", ".join(shares))
 
 
 def main(options: list[str]) -> None:
