@@ -21,7 +21,7 @@ from mercer._typing import Array, Index
 from mercer.limits import one_thread
 from mercer.solvers.stump_svm import CodedColumns, Point, Solution, add_up_by_code
 from mercer.solvers.stump_svm.driver import SETTINGS
-from mercer.solvers.stump_svm.preconditioner import add_pairs
+from mercer.solvers.stump_svm.newton import add_pairs
 from mercer.solvers.stump_svm.products import look_up
 from mercer.solvers.stump_svm.rows import thin
 

@@ -65,15 +65,6 @@ def test_the_mean_diagonal_is_the_mean_distance_of_two_rows(problem):
     assert_allclose(TableRows.of(*problem).diagonal, expected)
 
 
-def test_rows_without_centres_are_rounded_less_and_less(problem, monkeypatch):
-    rows = TableRows.of(*problem).with_penalty(HINGE, 0.1)
-    expected = solve(rows, tol=1e-2)
-    monkeypatch.setattr(TableRows, "keeps_centers", False)
-    found = solve(rows, tol=1e-2)
-    assert found.residual <= 1e-2
-    assert_allclose(found.objective, expected.objective, rtol=1e-3)
-
-
 def test_a_small_sample_of_rows_gives_a_good_start(problem):
     rows = TableRows.of(*problem)
     part = rows.sample(5)

@@ -55,12 +55,12 @@ def test_a_newton_step_solves_its_system(device, coarse, monkeypatch):
     for name in ("COARSE", "COARSE_ON_GPU"):
         monkeypatch.setattr(torch_rows, name, coarse)
     monkeypatch.setattr(torch_rows, "CG_TOL", 1e-9)
-    _, _, columns, _, _ = make_problem(device)
+    _, _, columns, _, rows = make_problem(device)
     rng = np.random.default_rng(0)
     weight, away = rng.uniform(0.0, 0.1, 1200), rng.normal(size=columns.value.shape)
     away -= away[:, :1]
-    code, value, w, a = (torch.tensor(x, device=device) for x in (*columns, weight, away))
-    system = torch_rows.NewtonSystem(value, code, w)
+    code, w, a = (torch.tensor(x, device=device) for x in (columns.code, weight, away))
+    system = torch_rows.NewtonSystem(rows, code, w)
     step = system.solve(a, 0.7)
     table, b = system.table(step[:-1]).cpu().numpy(), float(step[-1])
     x = weight * (np.take_along_axis(table, columns.code.astype(int), 1).sum(0) + b)

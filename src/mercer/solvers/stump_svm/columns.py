@@ -73,8 +73,8 @@ def _kind_of_code(table: Array) -> type:
 def count_below(column: Array, bounds: Array, out: Codes) -> None:
     """Put into `out` how many of the ascending bounds are below each value, as `np.searchsorted` does.
 
-    The range is cut into as many equal cells as there are bounds. Which cell a number falls into never
-    decreases with it, rounding or not, so that only the bounds of a value's own cell are left to search.
+    The range is cut into equal cells, which never decrease with a number, rounding or not: only the bounds of
+    a value's own cell are left to search.
     """
     n_cells = len(bounds)
     lowest, width = (bounds[0], bounds[-1] - bounds[0]) if n_cells > 0 else (0.0, 0.0)

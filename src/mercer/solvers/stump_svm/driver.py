@@ -6,22 +6,18 @@ A function in the span of the stump kernel is additive, and with its features' v
           + \sum_i \ell_i(f_i), \qquad f_i = \sum_d g_d[\mathrm{code}_{id}] + b.
 
 With the hinge this is the primal (P1) of the SVM. A pass over the rows looks up f, and adds up the rows'
-coefficients c_i = −ℓ'_i(f_i) at each value: *their* table, of slope 2 Σ_{rows above} c, is the minimiser if
-it is g. A Newton step (`stump_svm.newton`) takes into account the curvature of the rows near a corner, or of
-some of these. Losses with corners are rounded (`stump_svm.losses`), around centres that follow the solution
-where the rows can keep them, and less and less where not.
+coefficients c_i = −ℓ'_i(f_i) at each value: *their* table is the minimiser if it is g. Newton steps find it
+(`stump_svm.newton`), for losses whose corners are rounded around centres that follow (`stump_svm.losses`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.limits import one_thread
 from mercer.solvers.stump_svm.losses import HINGE, NO_CENTERS
-from mercer.solvers.stump_svm.rows import TINY, Look, Point
-
-Progress = Callable[[int], Any]
+from mercer.solvers.stump_svm.rows import TINY, Point
 
 
 class Settings(NamedTuple):
@@ -61,12 +57,7 @@ class Solution(NamedTuple):
 
 
 def solve(
-    rows: Any,
-    *,
-    start: Point | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    progress: Progress | None = None,
+    rows: Any, *, start: Point | None = None, tol: float = 1e-3, max_iter: int = 1000, progress: Any = None
 ) -> Solution:
     """Minimise the penalty plus the losses, from `with_penalty` of the rows.
 
@@ -104,11 +95,7 @@ def solve_path(rows: Any, Cs: Sequence[float], loss: Any = HINGE, **options: Any
 
 
 def start_from_sample(rows: Any, loss: Any, C: float) -> Point | None:
-    """Solve roughly for one row in four, say, each counting for four, and that likewise.
-
-    For many rows this is a better start than zero, at a quarter of the cost. It changes the way, not the
-    minimum.
-    """
+    """Solve roughly for one row in four, say, each counting for four, and that likewise: a start for many."""
     if rows.n_rows < rows.sample_from:
         return None
     part = rows.sample(rows.sample_of)
@@ -141,8 +128,10 @@ class Search:
 
     def advance(self) -> bool:
         """Move the centre if its problem is solved, then make one Newton step; return false if all is."""
-        primal, gap, lack = self._objectives()
-        if not np.isfinite(gap) or self._is_solved(primal, gap):  # beyond numbers there is nothing to solve
+        primal, gap, lack, scale = self._objectives()
+        if not np.isfinite(gap) or self._is_solved(
+            primal, gap, scale
+        ):  # beyond numbers there is nothing to solve
             return False
         rounding = max(SETTINGS.center_tol * min(gap - lack, self.here.proximal), DIGITS * abs(primal))
         if not self.rows.loss.smooth and self.n_steps > 0 and lack <= rounding:
@@ -157,17 +146,17 @@ class Search:
 
     def solution(self, n_iter: int) -> Solution:
         """Return where the search is."""
-        primal, gap, _ = self._objectives()
+        primal, gap, _, scale = self._objectives()
         if self.settles:
             point, residual = self.settled or self.rows.settle(self.point, self.stiffness, self.tol)
             objective = 0.5 * self.rows.inner(point, point) - float(self.rows.y @ point.coef)
             return Solution(point, point.bias, point.coef, objective, residual, n_iter)
-        residual = gap / (SETTINGS.gap_tol * self._scale(primal)) if np.isfinite(gap) else np.inf
+        residual = gap / (SETTINGS.gap_tol * scale) if np.isfinite(gap) else np.inf
         coef = self.rows.coef(self.point, self.stiffness)
         return Solution(self.point, self.point.bias, coef, gap - primal, residual, n_iter)
 
-    def _is_solved(self, primal: float, gap: float) -> bool:
-        wanted = max(SETTINGS.gap_tol * self.tol * self._scale(primal), SETTINGS.least_gap * abs(primal))
+    def _is_solved(self, primal: float, gap: float, scale: float) -> bool:
+        wanted = max(SETTINGS.gap_tol * self.tol * scale, SETTINGS.least_gap * abs(primal))
         if not self.settles or gap > SETTINGS.far * wanted:
             return gap <= wanted
         # where all of f is within less than one, as for small C, errors count as a share of that
@@ -176,32 +165,26 @@ class Search:
         self.settled = self.rows.settle(self.point, self.stiffness, tol)
         return bool(self.settled[1] <= tol)
 
-    def _scale(self, primal: float) -> float:
-        """Return the size of the objective, or of the penalty: twice the gap bounds its error."""
-        penalty = self.rows.inner(self.point, self.point)
-        return max(min(abs(primal), penalty), SETTINGS.least_penalty * abs(primal), TINY)
+    def _objectives(self) -> tuple[float, float, float, float]:
+        """Return the primal objective, the duality gap, that of the rounded problem, and their scale.
 
-    def _objectives(self) -> tuple[float, float, float]:
-        """Return the primal objective, the duality gap, and the gap of the rounded problem.
-
-        Where the coefficients do not sum to zero, the dual problem is that of a b at most one larger.
+        Where the coefficients do not sum to zero, the dual problem is that of a b at most one larger. Twice
+        the gap bounds the error of the penalty: it is a share of that, or of the objective if this is less.
         """
         here, point, inner = self.here, self.point, self.rows.inner
         square, across, away = inner(point, point), inner(here.away, point), inner(here.away, here.away)
         outside = (abs(point.bias) + 1.0) * abs(here.mass)
         primal, dual = 0.5 * square + here.loss, here.dual - 0.5 * square - across - 0.5 * away - outside
-        return primal, primal - dual, 0.5 * away + outside - point.bias * here.mass
+        scale = max(min(abs(primal), square), SETTINGS.least_penalty * abs(primal), TINY)
+        return primal, primal - dual, 0.5 * away + outside - point.bias * here.mass, scale
 
-    def _look(self) -> Look:
-        seen: Look = self.rows.look(self.point, self.stiffness, self.every, self.here)
-        self.every = max(1, seen.n_curved // self.rows.most_curved)
-        return seen
+    def _look(self) -> None:
+        self.here = self.rows.look(self.point, self.stiffness, self.every, self.here)
+        self.every = max(1, self.here.n_curved // self.rows.most_curved)
 
     def _move_center(self) -> None:
-        """Put the centre where the rows are; without centres, round less."""
-        if self.rows.keeps_centers:
-            self.rows = self.rows.recenter(self.point, self.stiffness)
-        quick = self.n_steps <= SETTINGS.few_steps or not self.rows.keeps_centers
+        """Put the centre where the rows are, and round less."""
+        self.rows, quick = self.rows.recenter(self.point, self.stiffness), self.n_steps <= SETTINGS.few_steps
         self.stiffness *= SETTINGS.growth if quick else SETTINGS.slow_growth
         self.n_steps = 0
         self._look_around()
@@ -240,7 +223,7 @@ class Search:
         Newton steps do so while rows near a corner can; where an interval of intercepts will do, its middle.
         """
         self.point = self.rows.balance(self.point, self.stiffness)
-        self.here = self._look()
+        self._look()
         if self.here.n_curved > 0:
             return
         unit, low, high = self.rows.zero()._replace(bias=1.0), -FAR, FAR
@@ -256,4 +239,4 @@ class Search:
             if mass[k - 1] - mass[k] <= 0.5 * (mass[0] - mass[-1]):  # rows near a corner are between them
                 break
         self.point = self.point._replace(bias=self.point.bias + 0.5 * (low + high))
-        self.here = self._look()
+        self._look()

@@ -3,13 +3,8 @@ r"""The Gram matrix of the stump kernel as an operator: K v without K.
 With x measured from the smallest value of its feature, K is :math:`2 \sum_d \min(x_{id}, x_{jd})`. Among
 vectors of sum zero this is the stump kernel's :math:`-\|x_i - x_j\|_1` up to one constant for all rows, which
 the intercept takes up [LL05, Theorem 2]. For one feature :math:`g(t) = 2 \sum_j v_j \min(t, x_j)` is
-piecewise linear, of slope :math:`g'(t) = 2 \sum_{x_j > t} v_j`. One pass over the ascending values integrates
-it, so that K v costs O(n D), with no logarithm and no n × n matrix.
-
-- `CodedColumns` hold every row's place among the distinct values (or the bins) of each feature.
-- `SortedColumns` hold the rows in ascending order, which is faster where the values outnumber the rows.
-
-The loops below are all that is compiled: each is a leaf that calls nothing compiled.
+piecewise linear, of slope :math:`2 \sum_{x_j > t} v_j`. One pass over the ascending values integrates it, at
+O(n D) for K v. Rows in ascending order are faster than codes where the values outnumber the rows.
 """
 
 from typing import Any, NamedTuple

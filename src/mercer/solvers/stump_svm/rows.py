@@ -1,9 +1,7 @@
-r"""What the solver asks of the rows: how they respond to a function, and what these responses add up to.
+"""What the solver asks of the rows: how they respond to a function, and what these responses add up to.
 
-An *engine* holds the rows of a problem. It knows how to represent a function in the span of the stump kernel,
-and how to pass over the rows; the solver knows neither. `Rows` is what engines have in common. Next comes
-that of an exact problem, where f = K a with one coefficient for each row; `stump_svm.tables` has the
-other kind.
+An *engine* knows how to represent a function in the span of the kernel, and how to pass over the rows. `Rows`
+is what engines have in common, and `ExactRows` that of an exact problem: f = K a, a coefficient for each row.
 """
 
 import sys
@@ -15,8 +13,7 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.solvers.stump_svm.columns import select_rows
 from mercer.solvers.stump_svm.losses import NO_CENTERS, Response
-from mercer.solvers.stump_svm.newton import solve_system
-from mercer.solvers.stump_svm.preconditioner import Coarsening
+from mercer.solvers.stump_svm.newton import Coarsening, solve_system
 from mercer.solvers.stump_svm.products import CodedColumns
 
 GOLDEN = 2654435769  # the golden ratio of 2³²: its multiples, modulo that, are as good as random here
@@ -72,7 +69,7 @@ class Rows:
     target: Any = None  # with the penalties, and the centres of the proximal terms
     xp = np
     is_exact = False
-    keeps_centers = True
+    balances = True  # the intercept before each look, which takes passes
     most_curved = sys.maxsize  # rows that a Newton step uses
     sample_from = 20_000  # rows from which on a fit starts from that of a sample, …
     sample_of = 4  # … of one row in so many
@@ -123,7 +120,7 @@ class Rows:
 
     def balance(self, point: Point, stiffness: float) -> Point:
         """Move the intercept to where the coefficients sum to zero, by Newton steps in an interval."""
-        if self.loss.smooth:
+        if self.loss.smooth or not self.balances:
             return point
         low, high, far = -np.inf, np.inf, 0.01  # the sum never increases with the intercept
         for _ in range(BALANCE_STEPS):

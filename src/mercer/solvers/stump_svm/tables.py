@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.solvers.stump_svm.newton import solve_system
-from mercer.solvers.stump_svm.preconditioner import Coarsening
+from mercer.solvers.stump_svm.newton import Coarsening, solve_system
 from mercer.solvers.stump_svm.products import CodedColumns, add_up_by_code, integrate, look_up
 from mercer.solvers.stump_svm.rows import Look, Point, Rows, thin
 
@@ -21,6 +20,8 @@ SAMPLE = 8  # rows for each number of the table whose curvature a Newton step us
 @dataclass(frozen=True)
 class TableRows(Rows):
     """Rows with their codes. The coefficients of a function are g_d at each value, zero at the first."""
+
+    balances = False  # the next Newton step does it
 
     @classmethod
     def of(cls, columns: Any, y: Any, weight: Any) -> Self:
@@ -80,10 +81,6 @@ class TableRows(Rows):
         gap = self.value[:, 1:] - self.value[:, :-1]
         product = (a.coef[:, 1:] - a.coef[:, :-1]) * (b.coef[:, 1:] - b.coef[:, :-1])
         return 0.5 * float((product / (gap + (gap <= 0.0))).sum())  # at equal values g is equal
-
-    def balance(self, point: Point, stiffness: float) -> Point:
-        """Return the point: to move its intercept would take passes, and the next Newton step does it."""
-        return point
 
     def look(self, point: Point, stiffness: float, every: int, last: Look | None = None) -> Look:
         """Return the sums at a point, and one in `every` of the rows of positive curvature."""

@@ -28,36 +28,6 @@ BLOCK = 1024  # rows of a program on a GPU
 COPIES = 64  # of the sums by value: additions to one place wait for each other
 
 
-def gather(code: Any, table: Any) -> Any:
-    """Return Σ_d table_d at each row's codes."""
-    out = table.new_zeros(code.shape[1])
-    if loops := _triton_loops(code):
-        loops.gather[_grid(out)](code, table.contiguous(), out, len(out), *table.shape, BLOCK)
-        return out
-    for c, g in zip(code, table, strict=True):
-        out += g[c.int()]
-    return out
-
-
-def scatter(code: Any, v: Any, n_values: int) -> Any:
-    """Return Σv of the rows at each value of each feature."""
-    D, loops = len(code), _triton_loops(code)
-    sums = v.new_zeros((COPIES if loops else 1, D, n_values))
-    if loops:
-        loops.scatter[_grid(v)](code, v, sums, len(v), D, n_values, BLOCK, COPIES)
-    else:
-        for c, row in zip(code, sums[0], strict=True):
-            row.index_add_(0, c.int(), v)
-    return sums.sum(0)
-
-
-def _triton_loops(code: Any) -> Any:
-    """Return the loops for a GPU, if that is where the codes are, and Triton is installed."""
-    if not code.is_cuda or find_spec("triton") is None:
-        return None
-    return import_module("mercer.solvers.stump_svm.triton_loops")
-
-
 @dataclass(frozen=True)
 class TorchRows(TableRows):
     """Rows on a device."""
@@ -77,19 +47,43 @@ class TorchRows(TableRows):
 
     def gather(self, code: Any, table: Any) -> Any:
         """Return Σ_d table_d at each row's codes."""
-        return gather(code, table)
+        out = table.new_zeros(code.shape[1])
+        if loops := _triton_loops(code):
+            loops.gather[_grid(out)](code, table.contiguous(), out, len(out), *table.shape, BLOCK)
+            return out
+        for c, g in zip(code, table, strict=True):
+            out += g[c.int()]
+        return out
 
     def scatter(self, code: Any, v: Any) -> Any:
         """Return Σv of the rows at each value of each feature."""
-        return scatter(code, v, self.value.shape[1])
+        loops, shape = _triton_loops(code), self.value.shape
+        sums = v.new_zeros((COPIES if loops else 1, *shape))
+        if loops:
+            loops.scatter[_grid(v)](code, v, sums, len(v), *shape, BLOCK, COPIES)
+        else:
+            for c, row in zip(code, sums[0], strict=True):
+                row.index_add_(0, c.int(), v)
+        return sums.sum(0)
 
     def newton_step(self, seen: Look, floor: float) -> Point:
         """Return about the step to the minimum if the curvature stays."""
         if len(seen.curvature) == 0:
             return self.at(seen.away.coef, 0.0)
-        system = NewtonSystem(self.value, seen.near.contiguous(), seen.curvature)
+        system = NewtonSystem(self, seen.near.contiguous(), seen.curvature)
         step = system.solve(seen.away.coef, seen.mass)
         return self.at(system.table(step[:-1]), float(step[-1]))
+
+
+def _triton_loops(code: Any) -> Any:
+    """Return the loops for a GPU, if that is where the codes are, and Triton is installed."""
+    if not code.is_cuda or find_spec("triton") is None:
+        return None
+    return import_module("mercer.solvers.stump_svm.triton_loops")
+
+
+def _grid(rows: Any) -> tuple[int]:
+    return (-(-len(rows) // BLOCK),)
 
 
 class NewtonSystem:
@@ -99,8 +93,8 @@ class NewtonSystem:
     coarse cells of values, an orthonormal basis Z of which is known: the others hardly change f.
     """
 
-    def __init__(self, value: Any, near: Any, weight: Any) -> None:
-        self.code, self.weight = near, weight
+    def __init__(self, rows: TorchRows, near: Any, weight: Any) -> None:
+        self.rows, self.code, self.weight, value = rows, near, weight, rows.value
         self.root = torch.sqrt(2.0 * (value[:, 1:] - value[:, :-1]))
         D, n_gaps = self.root.shape
         n_cells = max(1, min((COARSE_ON_GPU if value.is_cuda else COARSE) // D, n_gaps))
@@ -127,19 +121,19 @@ class NewtonSystem:
         """Return Δt and Δb, in one vector."""
         t = (away[:, 1:] - away[:, :-1]) / self.root.clamp(min=TINY)  # where values are equal, g is equal
         r = torch.cat([t.flatten(), t.new_tensor([mass])])
-        x, p, first = torch.zeros_like(r), torch.zeros_like(r), None
-        rz = r.new_tensor(1.0)
+        x, z = torch.zeros_like(r), self._precondition(r)
+        p, first = z, r @ z
+        rz = first
         for _ in range(MOST_STEPS):
-            z = self._precondition(r)
-            last, rz = rz, r @ z
-            first = rz if first is None else first
             if rz <= CG_TOL**2 * first:
                 break
-            p = z + (rz / last) * p
             q = self._product(p)
             length = rz / (p @ q)
             x += length * p
             r -= length * q
+            z = self._precondition(r)
+            last, rz = rz, r @ z
+            p = z + (rz / last) * p
         return x
 
     def table(self, t: Any) -> Any:
@@ -147,8 +141,8 @@ class NewtonSystem:
         return torch.nn.functional.pad((self.root * t.reshape(self.root.shape)).cumsum(1), (1, 0))
 
     def _product(self, v: Any) -> Any:
-        x = self.weight * (gather(self.code, self.table(v[:-1])) + v[-1])
-        total, sums = x.sum(), scatter(self.code, x, self.root.shape[1] + 1)
+        x = self.weight * (self.rows.gather(self.code, self.table(v[:-1])) + v[-1])
+        total, sums = x.sum(), self.rows.scatter(self.code, x)
         above = self.root * (total - sums.cumsum(1)[:, :-1])
         return torch.cat([v[:-1] + above.flatten(), total[None]])
 
@@ -181,7 +175,3 @@ def bin_tensor(X: Any, knots: Any, convert: Callable[[Any], Any]) -> Any:
     for rows, out in zip(X.split(size), code.split(size, 1), strict=True):
         out.copy_(torch.searchsorted(middle, convert(rows).T.contiguous(), out_int32=True))
     return code
-
-
-def _grid(rows: Any) -> tuple[int]:
-    return (-(-len(rows) // BLOCK),)

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import HINGE, ExactRows, code_columns, newton, solve
-from mercer.solvers.stump_svm.preconditioner import (
+from mercer.solvers.stump_svm.newton import (
     Coarsening,
     choose_bins,
     factor_coarse_problem,
