@@ -14,13 +14,15 @@ BLOCK = 2**14  # rows that are put into bins at a time
 
 def code_columns(X: Array) -> CodedColumns:
     """Sort the distinct values of each feature of X (n, D): O(n D log n) time, at most 12 bytes a cell."""
-    codes, values = [], []
-    for column in X.T:
-        value, code = np.unique(column, return_inverse=True)
+    code, values = np.empty(X.shape[::-1], np.uint32), []
+    for column, places in zip(X.T, code, strict=True):
+        value, places[:] = np.unique(column, return_inverse=True)
         values.append(value)
-        codes.append(code.astype(np.uint32))
-    table = _as_table(values)
-    return CodedColumns(np.array(codes, dtype=_kind_of_code(table)), table)
+    table = np.empty((len(code), max(map(len, values))))
+    for row in table:  # all values may be as large as X: each is given back as soon as it is in the table
+        value = values.pop(0)
+        row[: len(value)], row[len(value) :] = value, value[-1]
+    return CodedColumns(code.astype(_kind_of_code(table), copy=False), table)
 
 
 def select_rows(columns: CodedColumns, rows: Index) -> CodedColumns:

@@ -1,8 +1,8 @@
 """The engine for Dask: rows on the workers of the current cluster, or in threads where there is none.
 
 A chunk is a tuple of `Part`s, and a pass one pure function of each chunk, then a tree of sums. Centres stay
-where their rows are, and Dask computes again what is lost with a worker. One pass over a step is asked for all
-that may be wanted of it, slopes along it and the look at its end, as each is a round trip to the cluster.
+where their rows are, and Dask computes again what is lost with a worker. Each pass is a round trip to the
+cluster: one over a step knows all that may be wanted of it, slopes along it and what is at its end.
 """
 
 from collections.abc import Callable, Sequence

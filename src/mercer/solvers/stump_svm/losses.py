@@ -2,9 +2,9 @@ r"""Convex losses of one row's decision value: values that the solver calls, and
 
 The solver needs three things of a loss ℓ(f): minus its derivative c, which is the row's dual coefficient; its
 second derivative; and the row's term −ℓ*(−c) of the dual objective. A loss with corners is the largest of
-lines, :math:`\max_{l \le c \le u} c (y - f) - \varepsilon |c|`, rounded by :math:`-(c - \hat c)^2 / 2\sigma` with
-a centre ĉ. Its dual term is that without rounding, c y − ε|c|: the duality gap counts what this costs.
-Arrays may be of NumPy or torch: `xp` is where they come from.
+lines, :math:`\max_{l \le c \le u} c (y - f) - \varepsilon |c|`, with a proximal term
+:math:`-(c - \hat c)^2 / 2\sigma` around a centre ĉ that rounds it. Its dual term is that without rounding,
+c y − ε|c|: the duality gap counts what this costs. Arrays may be of NumPy or torch: `xp` is their namespace.
 """
 
 from dataclasses import dataclass
