@@ -243,7 +243,8 @@ def as_html(result: SearchResult) -> str:
     """Return the headline and the ranking with bars, for a notebook."""
     head = []
     if result.winner:
-        head = [f"Selected: {result.winner} ({describe_settings(result.settings)}).", describe_blend(result)]
+        settings = f" ({describe_settings(result.settings)})" if result.settings else ""
+        head = [f"Selected: {result.winner}{settings}.", describe_blend(result)]
         head += [expected_on_new_samples(result), compare_with_reference(result)]
     said = [*head, *doubts(result)]
     notes = [describe_metric(result.metric), describe_comparison(result), describe_end(result)]
