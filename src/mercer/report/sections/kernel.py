@@ -119,6 +119,8 @@ def show_confusion(subject: Subject) -> Section:
     data = _data(subject)
     guess = data.predictor.predict(data.X)
     names, counts = count_confusions(data.y, guess)
+    metric = subject.result.metric
+    at_the_top = "" if metric.key == "error" else f", in {metric.name},"
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
         lambda figure: plot_confusion(data.y, guess, figure.subplots()),
@@ -128,8 +130,8 @@ def show_confusion(subject: Subject) -> Section:
     text = [
         *target_of(subject).doubts(data),
         f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
-        f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: the "
-        "error to expect on new samples is the one at the top of the page.",
+        f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: "
+        f"what to expect on new samples{at_the_top} is at the top of the page.",
     ]
     recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
     precision = counts.diagonal() / np.maximum(counts.sum(axis=0), 1)

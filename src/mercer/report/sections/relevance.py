@@ -20,6 +20,7 @@ from mercer.report.sections.dependence import (
 )
 from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
+from mercer.search.words import signed
 
 REPEATS = 3
 MOST_PREDICTIONS = 100_000  # of shuffled samples, in all
@@ -49,7 +50,9 @@ def show_relevance(subject: Subject) -> Section:
         "among them, so that the column says nothing; the mean of "
         f"{REPEATS} shufflings. Columns that say the same stand in for each other, and look less important."
     ]
-    rows = [[names[k], f"{rises[k].mean():.4f}", f"{np.ptp(rises[k]):.4f}"] for k in order]
+    rows = [
+        [names[k], signed(float(rises[k].mean()), 4).lstrip("+"), f"{np.ptp(rises[k]):.4f}"] for k in order
+    ]
     heads = ["column", f"rise of the {losses.name}", "between shufflings"]
     pictures = [_draw(names, rises, order[:MOST_BARS], losses.name)]
     tables = [Table("All columns, the most important first", heads, rows, folded=True)]
