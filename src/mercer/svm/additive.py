@@ -26,13 +26,8 @@ from mercer.solvers.stump_svm import (
     solve_path,
     sort_rows,
 )
-from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
-from mercer.svm.libsvm import distances_among, solve_completely
-from mercer.svm.multiclass import TwoClassProblem
 
-LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
-LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.stump_svm.torch_rows"  # where tensors are; loads torch
@@ -140,22 +135,6 @@ class TrainingRows(NamedTuple):
         return cls(CodedColumns(code, knots), units)
 
 
-class FewRows(NamedTuple):
-    """The rows of all two-class problems, for LIBSVM: their values, in bins or not."""
-
-    X: Array
-    units: Units
-
-    @classmethod
-    def prepare(cls, X: Array, max_bins: int | None, random_state: int | None) -> "FewRows":
-        """Convert the values to our units, and move them to their bins if there shall be some."""
-        if max_bins is None:
-            units = Units.of(X)
-            return cls(units.convert(X), units)
-        columns, units = TrainingRows.prepare(X, max_bins, random_state)
-        return cls(columns.samples(), units)
-
-
 def fit_path(
     rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], loss: Any = HINGE, **options: Any
 ) -> Iterator[TwoClassSVM]:
@@ -176,39 +155,6 @@ def fit_path(
         coef = solution.function.coef
         knots, values = (columns.value, coef) if issubclass(engine, TableRows) else _bends(columns, coef)
         yield finish(knots, values, rows.units, solution)
-
-
-def fit_by_libsvm(
-    rows: FewRows,
-    problems: Sequence[TwoClassProblem],
-    samples: Samples,
-    Cs: Sequence[float],
-    scheme: str,
-    tol: float,
-    max_iter: int | None,
-) -> Iterator[list[TwoClassSVM]]:
-    """Fit the SVMs of all two-class problems of few rows, for each C.
-
-    What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
-    """
-    K, bound = distances_among(rows.X, "cityblock"), rows.units.scale * samples.weight
-    np.negative(K, out=K)
-    total = rows.X.sum(axis=1)
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
-    for C in Cs:
-        found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
-        fits = []
-        for (part, y), (solution, n_iter) in zip(problems, found, strict=True):
-            if solution.residual > tol and max_iter is None:
-                few = TrainingRows(code_columns(rows.X[part]), rows.units)
-                fits += list(fit_path(few, y, samples.weight[part], [C], tol=tol))
-            else:
-                coef, b, objective, residual = solution
-                knots, values = _integrate_rows(rows.X, part, coef)
-                b -= float(total[part] @ coef)  # of K = 2 Σ min, as g_d has it
-                ends = Solution(None, b, coef, objective, residual, n_iter)
-                fits.append(finish(knots, values, rows.units, ends))
-        yield fits
 
 
 def _choose_engine(columns: CodedColumns) -> Any:
@@ -258,18 +204,6 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
     order, values = sort_rows(columns.code[:, support], columns.value)
     knots = np.ascontiguousarray(values[:, 1:])
     return knots, integrate(knots, coef[support][order])
-
-
-def _integrate_rows(X: Array, part: Index, coef: Array) -> tuple[Array, Array]:
-    """Return the values of the support vectors among some rows, ascending, and each g_d there."""
-    is_support = coef != 0.0
-    support, coef = part[is_support], coef[is_support]
-    if len(support) == 0:
-        return X[part[:1]].T, np.zeros((X.shape[1], 1))
-    x = X[support].T
-    order = x.argsort(axis=1, kind="stable")
-    knots = x[np.arange(len(x))[:, None], order]
-    return knots, integrate(knots, coef[order])
 
 
 def choose_rows(n_rows: int, seed: int | None) -> Index:

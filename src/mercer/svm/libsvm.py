@@ -4,17 +4,17 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from itertools import combinations
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
 from mercer._typing import Array, Index
+from mercer.compiled import njit
 from mercer.limits import one_thread
 from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.multiclass import TwoClassProblem
@@ -24,8 +24,9 @@ POLISH_ROWS = (
     150  # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
 )
 POLISH_PROBLEMS = 100  # small ones of more than 14 classes are not worth it: votes do not depend on digits
-
 THREADS_ROWS = 96  # up to which products are too small for threads of theirs
+RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
+HUGE = 1e300
 
 _polishes = ContextVar("polishes", default=True)
 
@@ -133,14 +134,21 @@ def _of_two_classes(found: _Found, n: int) -> GramSVMs:
 
 def _of_class_pairs(found: _Found, n: int) -> GramSVMs:
     """Take the problems apart: each support vector has a coefficient against each other class."""
-    ends = np.cumsum(found.n_support)
-    places = [slice(end - size, end) for end, size in zip(ends, found.n_support, strict=True)]
-    pairs = list(combinations(range(len(places)), 2))
-    coef = np.zeros((n, len(pairs)))
-    for k, (a, b) in enumerate(pairs):
-        coef[found.support[places[a]], k] = -found.coef[b - 1, places[a]]
-        coef[found.support[places[b]], k] = -found.coef[a, places[b]]
+    n_classes = len(found.n_support)
+    n_pairs, number = n_classes * (n_classes - 1) // 2, _pair_numbers(n_classes)
+    own = np.repeat(np.arange(n_classes), found.n_support)
+    coef = np.zeros((n, n_pairs))
+    coef[found.support, number[:, own]] = -found.coef
     return GramSVMs(coef, -found.intercept, found.n_iter)
+
+
+@lru_cache(maxsize=10)
+def _pair_numbers(n_classes: int) -> Index:
+    """Return the number of each class's problem against its first, second … other class, in its column."""
+    number = np.zeros((n_classes, n_classes), dtype=np.intp)
+    number[np.triu_indices(n_classes, 1)] = np.arange(n_classes * (n_classes - 1) // 2)
+    number += number.T
+    return np.array([np.delete(number[:, one], one) for one in range(n_classes)]).T
 
 
 def solve_completely(
@@ -155,11 +163,79 @@ def solve_completely(
 ) -> list[tuple[DualSolution, int]]:
     """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
     found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter, warn=False)
-    with one_thread() if len(K) > THREADS_ROWS else nullcontext():
-        return [
-            (finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows]), int(found.n_iter[p]))
-            for p, (rows, y) in enumerate(problems)
-        ]
+    flat = FlatProblems.of(problems)
+    coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
+    value = np.zeros(len(coef))
+    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
+    residual, intercept = flat.measure_violations(coef, value, lower, upper)
+    objective = np.add.reduceat(coef * (0.5 * value - flat.y), flat.start[:-1])
+    solutions = [
+        DualSolution(coef[a:b], *ends)
+        for a, b, *ends in zip(
+            flat.start[:-1].tolist(),
+            flat.start[1:].tolist(),
+            intercept.tolist(),
+            objective.tolist(),
+            residual.tolist(),
+            strict=True,
+        )
+    ]
+    lacking = flat.lacking_digits(value, intercept, residual, tol) if _polishes.get() else []
+    with one_thread() if lacking and len(K) > THREADS_ROWS else nullcontext():
+        for p in lacking:
+            rows, y = problems[p]
+            solutions[p] = finish_dual(_among(K, rows), y, solutions[p].coef, C[rows])
+    return list(zip(solutions, found.n_iter.tolist(), strict=True))
+
+
+class FlatProblems(NamedTuple):
+    """The rows of all two-class problems, one problem after the other: so all are looked at together."""
+
+    rows: Index
+    number: Index  # of the problem
+    start: Index  # of each problem, and the end of the last
+    y: Array
+
+    @classmethod
+    def of(cls, problems: Sequence[TwoClassProblem]) -> "FlatProblems":
+        """Put problems one after the other."""
+        sizes = [len(problem.y) for problem in problems]
+        rows, y = (np.concatenate(parts) for parts in zip(*problems, strict=True))
+        return cls(rows, np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes]), y)
+
+    def measure_violations(
+        self, coef: Array, value: Array, lower: Array, upper: Array
+    ) -> tuple[Array, Array]:
+        """Return residual and intercept of each, as `stump_svm.measure_violation` does for one of them."""
+        g, begin, may_rise, may_fall = self.y - value, self.start[:-1], coef < upper, coef > lower
+        rise = np.maximum.reduceat(np.where(may_rise, g, -HUGE), begin)
+        fall = np.minimum.reduceat(np.where(may_fall, g, HUGE), begin)
+        free = may_rise & may_fall
+        n_free = np.add.reduceat(free, begin, dtype=np.float64)
+        inside = np.add.reduceat(np.where(free, g, 0.0), begin) / np.maximum(n_free, 1.0)
+        residual = np.where(np.isfinite(rise - fall), rise - fall, np.inf)
+        return residual, np.where(n_free > 0.0, inside, 0.5 * (rise + fall))
+
+    def lacking_digits(self, value: Array, intercept: Array, residual: Array, tol: float) -> list[int]:
+        """Return the problems whose residual may change a class, or is no small share of all values."""
+        begin = self.start[:-1]
+        unsure = np.abs(value + intercept[self.number]) <= residual[self.number]
+        spread = np.maximum.reduceat(value, begin) - np.minimum.reduceat(value, begin)
+        lacking = np.logical_or.reduceat(unsure, begin) | (residual > tol * np.minimum(spread, 1.0))
+        return [int(p) for p in np.flatnonzero(lacking)]
+
+
+@njit(cache=True, nogil=True)
+def multiply_by_problem(K: Array, rows: Index, start: Index, coef: Array, out: Array) -> None:
+    """Add K c to `out`, of each problem among its own rows."""
+    for p in range(len(start) - 1):
+        mine, values = rows[start[p] : start[p + 1]], out[start[p] : start[p + 1]]
+        for j in range(len(mine)):
+            c, line = coef[start[p] + j], K[mine[j]]
+            if c != 0.0:
+                for i in range(len(mine)):
+                    values[i] += c * line[mine[i]]
 
 
 def _among(K: Array, rows: Index) -> Array:
@@ -208,8 +284,9 @@ def _polish(K: Array, F: Index, y: Array, coef: Array, value: Array) -> tuple[Ar
     system = np.ones((len(F) + 1, len(F) + 1))
     system[:-1, :-1], system[-1, -1] = K[F[:, None], F], 0.0
     r = np.append((y - value)[F], -coef.sum())
-    *_, solved, singular = dgesv(system, r)  # as np.linalg.solve, whose checks take as long
-    step = (lstsq(system, r)[0] if singular else solved)[:-1]
+    system.flat[: -1 : len(system) + 1] += RIDGE * float(np.abs(K[F[0], F]).mean())
+    *_, solved, _ = dgesv(system, r)  # as np.linalg.solve, whose checks take as long
+    step = solved[:-1]
     polished = coef.copy()
     polished[F] += step
     return polished, value + step @ K[F]

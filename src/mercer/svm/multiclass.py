@@ -29,11 +29,12 @@ def split_problems(label: Index, n_classes: int, scheme: str) -> list[TwoClassPr
         return [TwoClassProblem(everything, xp.where(label == 1, 1.0, -1.0))]
     if scheme == "ovr":
         return [TwoClassProblem(everything, xp.where(label == k, 1.0, -1.0)) for k in range(n_classes)]
-    problems = []
-    for a, b in combinations(range(n_classes), 2):
-        rows = xp.nonzero((label == a) | (label == b))[0]
-        problems.append(TwoClassProblem(rows, xp.where(label[rows] == b, 1.0, -1.0)))
-    return problems
+    rows = [everything[label == k] for k in range(n_classes)]
+    ones = [xp.ones(len(own), dtype=xp.float64, device=label.device) for own in rows]
+    return [
+        TwoClassProblem(xp.concat([rows[a], rows[b]]), xp.concat([-ones[a], ones[b]]))
+        for a, b in combinations(range(n_classes), 2)
+    ]
 
 
 def score_classes(decisions: Array, n_classes: int, scheme: str) -> Array:

@@ -19,16 +19,14 @@ from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE
 from mercer.svm.additive import (
-    LIBSVM_ROWS,
     MAX_STEPS,
     AdditiveFunction,
-    FewRows,
     TrainingRows,
-    fit_by_libsvm,
     fit_path,
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
+from mercer.svm.few_rows import LIBSVM_ROWS, FewRows, fit_by_libsvm
 from mercer.svm.libsvm import DualSolution, distances_among, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.on_device import DeviceGram

@@ -15,16 +15,14 @@ from mercer.arrays import is_of_numpy, namespace
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE, LogLoss
 from mercer.svm.additive import (
-    LIBSVM_ROWS,
     MAX_STEPS,
-    FewRows,
     ShapeFunction,
     TrainingRows,
-    fit_by_libsvm,
     fit_path,
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
+from mercer.svm.few_rows import LIBSVM_ROWS, FewRows, fit_by_libsvm
 from mercer.svm.multiclass import TwoClassProblem, combine_probabilities
 from mercer.svm.selection import SelectedCSVC
 

@@ -1,0 +1,155 @@
+"""Few samples: LIBSVM solves all two-class problems at once, on one Gram matrix of the stump kernel."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._typing import Array, Index
+from mercer.compiled import njit
+from mercer.solvers.stump_svm import code_columns
+from mercer.svm.additive import AdditiveFunction, TrainingRows, Units, fit_path
+from mercer.svm.base import Samples
+from mercer.svm.dual import TwoClassSVM
+from mercer.svm.libsvm import DualSolution, FlatProblems, solve_completely
+from mercer.svm.multiclass import TwoClassProblem
+
+LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
+LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
+BLOCK = 512  # columns of the Gram matrix that are summed up while they are in the cache
+
+
+class FewRows(NamedTuple):
+    """The rows of all two-class problems, for LIBSVM: their values, in bins or not."""
+
+    X: Array
+    units: Units
+
+    @classmethod
+    def prepare(cls, X: Array, max_bins: int | None, random_state: int | None) -> "FewRows":
+        """Convert the values to our units, and move them to their bins if there shall be some."""
+        if max_bins is None:
+            units = Units.of(X)
+            return cls(units.convert(X), units)
+        columns, units = TrainingRows.prepare(X, max_bins, random_state)
+        return cls(columns.samples(), units)
+
+
+def fit_by_libsvm(
+    rows: FewRows,
+    problems: Sequence[TwoClassProblem],
+    samples: Samples,
+    Cs: Sequence[float],
+    scheme: str,
+    tol: float,
+    max_iter: int | None,
+) -> Iterator[list[TwoClassSVM]]:
+    """Fit the SVMs of all two-class problems of few rows, for each C.
+
+    What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
+    """
+    columns, bound = np.ascontiguousarray(rows.X.T), rows.units.scale * samples.weight
+    K = np.zeros((len(rows.X), len(rows.X)))
+    subtract_distances(columns, K)
+    shaping = Shaping(columns, columns.argsort(axis=1), rows.X.sum(axis=1), rows.units)
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
+    for C in Cs:
+        found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
+        fits = shaping.finish(problems, found)
+        if max_iter is None:
+            for p in (p for p, fit in enumerate(fits) if fit.residual > tol):
+                part, y = problems[p]
+                few = TrainingRows(code_columns(rows.X[part]), rows.units)
+                (fits[p],) = fit_path(few, y, samples.weight[part], [C], tol=tol)
+        yield fits
+
+
+class Shaping(NamedTuple):
+    """Samples from whose coefficients shape functions are made."""
+
+    columns: Array
+    order: Index  # ascending, of each column
+    total: Array  # Σ_d x_d of each sample
+    units: Units
+
+    def finish(
+        self, problems: Sequence[TwoClassProblem], found: Sequence[tuple[DualSolution, int]]
+    ) -> list[TwoClassSVM]:
+        """Return the machines of dual solutions, in the units of the data."""
+        flat, coef = FlatProblems.of(problems), np.concatenate([solution.coef for solution, _ in found])
+        support = np.flatnonzero(coef)
+        support = support[flat.rows[support].argsort()]
+        n_of_row = np.bincount(flat.rows[support], minlength=len(self.total))
+        number, D = flat.number[support], len(self.columns)
+        n_knots = np.maximum(np.bincount(number, minlength=len(found)), 1)
+        first = np.cumsum([0, *n_knots])
+        knots, values, means = np.zeros(D * first[-1]), np.zeros(D * first[-1]), np.zeros(len(found))
+        shape_all(self.columns, self.order, n_of_row, number, coef[support], first, knots, values, means)
+        # of K = 2 Σ min, as g_d has it
+        shift = means - np.add.reduceat(self.total[flat.rows] * coef, flat.start[:-1])
+        coef /= self.units.scale
+        fits = []
+        for p, (solution, n_iter) in enumerate(found):
+            b, mine = solution.intercept + float(shift[p]), slice(D * first[p], D * first[p + 1])
+            tables = (table[mine].reshape(D, n_knots[p]) for table in (knots, values))
+            function = AdditiveFunction(*tables, b, self.units)
+            objective, own = solution.objective / self.units.scale, slice(flat.start[p], flat.start[p + 1])
+            fits.append(TwoClassSVM(function, b, coef[own], objective, n_iter, solution.residual))
+        return fits
+
+
+@njit(cache=True, nogil=True)
+def subtract_distances(columns: Array, out: Array) -> None:
+    """Subtract Σ_d |x_id − x_jd| of all samples."""
+    D, n = columns.shape
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for i in range(n):
+            row = out[i, start:stop]
+            for d in range(D):
+                x, column = columns[d, i], columns[d, start:stop]
+                for j in range(stop - start):  # no sum over j: this loop is vectorised as it stands
+                    row[j] -= abs(x - column[j])
+
+
+@njit(cache=True, nogil=True)
+def shape_all(
+    columns: Array,
+    order: Index,
+    n_of_row: Index,
+    number: Index,
+    coef: Array,
+    first: Index,
+    knots: Array,
+    values: Array,
+    means: Array,
+) -> None:
+    """Fill in the shape functions of all problems: g_d has a knot at each coefficient that is not zero.
+
+    Its slope is 2 Σ of the coefficients above. Coefficients, with the numbers of their problems, are in the
+    order of the rows. Last, each g_d gets the mean zero; what the means were is added up.
+    """
+    (D, n), n_problems = columns.shape, len(first) - 1
+    begin, total = np.zeros(n + 1, np.intp), np.zeros(n_problems)
+    for i in range(n):
+        begin[i + 1] = begin[i] + n_of_row[i]
+    for k in range(len(coef)):
+        total[number[k]] += coef[k]
+    for d in range(D):
+        above, g, n_done = total.copy(), np.zeros(n_problems), np.zeros(n_problems, np.intp)
+        for i in order[d]:
+            for k in range(begin[i], begin[i + 1]):
+                p, x = number[k], columns[d, i]
+                at = D * first[p] + d * (first[p + 1] - first[p]) + n_done[p]
+                if n_done[p] > 0:
+                    g[p] += 2.0 * above[p] * (x - knots[at - 1])
+                knots[at], values[at] = x, g[p]
+                above[p] -= coef[k]
+                n_done[p] += 1
+    for p in range(n_problems):
+        for d in range(D):
+            size = first[p + 1] - first[p]
+            table = values[D * first[p] + d * size : D * first[p] + (d + 1) * size]
+            mean = table.sum() / size
+            table -= mean
+            means[p] += mean
