@@ -1,7 +1,8 @@
 """Few samples: LIBSVM solves all two-class problems at once, on one Gram matrix of the stump kernel."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from mercer.solvers.stump_svm import code_columns
 from mercer.svm.additive import AdditiveFunction, TrainingRows, Units, fit_path
 from mercer.svm.base import Samples
 from mercer.svm.dual import TwoClassSVM
-from mercer.svm.libsvm import DualSolution, FlatProblems, solve_completely
+from mercer.svm.libsvm import FlatSolutions, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 
-LIBSVM_ROWS = 250  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
-LIBSVM_STEPS = 300_000  # after these, a fraction of a second, it may go on for hours
+LIBSVM_ROWS = 600  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
+MANY_CLASSES_ROWS = 250  # of a class, where there are more than MOST_ROWS in all
+MOST_ROWS = 3000
+LIBSVM_STEPS = 20_000  # after these, or so many for each row, it may go on for hours: Newton steps are faster
+STEPS_OF_A_ROW = 20
+SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 BLOCK = 512  # columns of the Gram matrix that are summed up while they are in the cache
 
 
@@ -46,22 +51,33 @@ def fit_by_libsvm(
 ) -> Iterator[list[TwoClassSVM]]:
     """Fit the SVMs of all two-class problems of few rows, for each C.
 
-    What LIBSVM does not solve in `LIBSVM_STEPS`, for a C that is large, the Newton solver does.
+    What LIBSVM does not solve in some steps, for a C that is large, the Newton solver does.
     """
-    columns, bound = np.ascontiguousarray(rows.X.T), rows.units.scale * samples.weight
-    K = np.zeros((len(rows.X), len(rows.X)))
+    # class by class, LIBSVM finds the rows of a problem side by side
+    order = samples.label.argsort(kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    label, bound = samples.label[order], rows.units.scale * samples.weight[order]
+    placed = [TwoClassProblem(place[part], y) for part, y in problems]
+    columns = np.ascontiguousarray(rows.X[order].T)
+    K = np.zeros((len(order), len(order)))
     subtract_distances(columns, K)
-    shaping = Shaping(columns, columns.argsort(axis=1), rows.X.sum(axis=1), rows.units)
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter or LIBSVM_STEPS}
+    shaping = Shaping(columns, columns.argsort(axis=1), columns.sum(axis=0), rows.units)
+    steps = max(LIBSVM_STEPS, STEPS_OF_A_ROW * len(order)) if max_iter is None else max_iter
     for C in Cs:
-        found = solve_completely(K, samples.label, problems, C * bound, scheme, **options)
-        fits = shaping.finish(problems, found)
+        found = solve_completely(K, label, placed, C * bound, scheme, tol=tol, share=SHARE, max_iter=steps)
+        fits = shaping.finish(found)
         if max_iter is None:
-            for p in (p for p, fit in enumerate(fits) if fit.residual > tol):
+            for p in np.flatnonzero(found.residual > tol).tolist():
                 part, y = problems[p]
                 few = TrainingRows(code_columns(rows.X[part]), rows.units)
                 (fits[p],) = fit_path(few, y, samples.weight[part], [C], tol=tol)
         yield fits
+
+
+def are_few(n_rows: int, n_classes: int) -> bool:
+    """Return whether LIBSVM is the fastest for so many rows, and its Gram matrix small."""
+    return n_rows <= max(MANY_CLASSES_ROWS * n_classes, min(LIBSVM_ROWS * n_classes, MOST_ROWS))
 
 
 class Shaping(NamedTuple):
@@ -72,30 +88,32 @@ class Shaping(NamedTuple):
     total: Array  # Σ_d x_d of each sample
     units: Units
 
-    def finish(
-        self, problems: Sequence[TwoClassProblem], found: Sequence[tuple[DualSolution, int]]
-    ) -> list[TwoClassSVM]:
+    def finish(self, found: FlatSolutions) -> list[TwoClassSVM]:
         """Return the machines of dual solutions, in the units of the data."""
-        flat, coef = FlatProblems.of(problems), np.concatenate([solution.coef for solution, _ in found])
+        flat, coef, D = found.problems, found.coef, len(self.columns)
         support = np.flatnonzero(coef)
         support = support[flat.rows[support].argsort()]
         n_of_row = np.bincount(flat.rows[support], minlength=len(self.total))
-        number, D = flat.number[support], len(self.columns)
-        n_knots = np.maximum(np.bincount(number, minlength=len(found)), 1)
-        first = np.cumsum([0, *n_knots])
-        knots, values, means = np.zeros(D * first[-1]), np.zeros(D * first[-1]), np.zeros(len(found))
+        number, n_problems = flat.number[support], len(found.intercept)
+        n_knots = np.maximum(np.bincount(number, minlength=n_problems), 1)
+        first = np.append(0, np.cumsum(n_knots))
+        knots, values, means = np.zeros(D * first[-1]), np.zeros(D * first[-1]), np.zeros(n_problems)
         shape_all(self.columns, self.order, n_of_row, number, coef[support], first, knots, values, means)
         # of K = 2 Σ min, as g_d has it
         shift = means - np.add.reduceat(self.total[flat.rows] * coef, flat.start[:-1])
-        coef /= self.units.scale
-        fits = []
-        for p, (solution, n_iter) in enumerate(found):
-            b, mine = solution.intercept + float(shift[p]), slice(D * first[p], D * first[p + 1])
-            tables = (table[mine].reshape(D, n_knots[p]) for table in (knots, values))
-            function = AdditiveFunction(*tables, b, self.units)
-            objective, own = solution.objective / self.units.scale, slice(flat.start[p], flat.start[p + 1])
-            fits.append(TwoClassSVM(function, b, coef[own], objective, n_iter, solution.residual))
-        return fits
+        b, coef = (found.intercept + shift).tolist(), coef / self.units.scale
+        ends = ((found.objective / self.units.scale), found.n_iter, found.residual)
+        parts = zip(_cut(knots, first, D), _cut(values, first, D), b, flat.slices, strict=True)
+        return [
+            TwoClassSVM(AdditiveFunction(x, g, shifted, self.units), shifted, coef[own], *end)
+            for (x, g, shifted, own), *end in zip(parts, *(e.tolist() for e in ends), strict=True)
+        ]
+
+
+def _cut(tables: Array, first: Index, D: int) -> Iterator[Array]:
+    """Yield the table of each problem, of D features."""
+    start = (D * first).tolist()
+    return (tables[a:b].reshape(D, -1) for a, b in pairwise(start))
 
 
 @njit(cache=True, nogil=True)

@@ -160,9 +160,10 @@ def solve_completely(
     *,
     tol: float,
     max_iter: int | None,
-) -> list[tuple[DualSolution, int]]:
-    """Solve the SVMs with all their digits; return for each the solution, of its own rows, and its steps."""
-    found = solve_on_gram(K, label, C, scheme, tol=tol, max_iter=max_iter, warn=False)
+    share: float = 1.0,
+) -> "FlatSolutions":
+    """Solve the SVMs with as many digits as matter; LIBSVM is given a share of the tolerance."""
+    found = solve_on_gram(K, label, C, scheme, tol=share * tol, max_iter=max_iter, warn=False)
     flat = FlatProblems.of(problems)
     coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
     value = np.zeros(len(coef))
@@ -170,23 +171,14 @@ def solve_completely(
     lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
     objective = np.add.reduceat(coef * (0.5 * value - flat.y), flat.start[:-1])
-    solutions = [
-        DualSolution(coef[a:b], *ends)
-        for a, b, *ends in zip(
-            flat.start[:-1].tolist(),
-            flat.start[1:].tolist(),
-            intercept.tolist(),
-            objective.tolist(),
-            residual.tolist(),
-            strict=True,
-        )
-    ]
     lacking = flat.lacking_digits(value, intercept, residual, tol) if _polishes.get() else []
     with one_thread() if lacking and len(K) > THREADS_ROWS else nullcontext():
         for p in lacking:
-            rows, y = problems[p]
-            solutions[p] = finish_dual(_among(K, rows), y, solutions[p].coef, C[rows])
-    return list(zip(solutions, found.n_iter.tolist(), strict=True))
+            (rows, y), mine = problems[p], flat.slices[p]
+            coef[mine], intercept[p], objective[p], residual[p] = finish_dual(
+                _among(K, rows), y, coef[mine], C[rows]
+            )
+    return FlatSolutions(flat, coef, intercept, objective, residual, found.n_iter)
 
 
 class FlatProblems(NamedTuple):
@@ -203,6 +195,12 @@ class FlatProblems(NamedTuple):
         sizes = [len(problem.y) for problem in problems]
         rows, y = (np.concatenate(parts) for parts in zip(*problems, strict=True))
         return cls(rows, np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes]), y)
+
+    @property
+    def slices(self) -> list[slice]:
+        """Return where each problem is."""
+        start = self.start.tolist()
+        return list(map(slice, start[:-1], start[1:]))
 
     def measure_violations(
         self, coef: Array, value: Array, lower: Array, upper: Array
@@ -224,6 +222,23 @@ class FlatProblems(NamedTuple):
         spread = np.maximum.reduceat(value, begin) - np.minimum.reduceat(value, begin)
         lacking = np.logical_or.reduceat(unsure, begin) | (residual > tol * np.minimum(spread, 1.0))
         return [int(p) for p in np.flatnonzero(lacking)]
+
+
+class FlatSolutions(NamedTuple):
+    """The solutions of all two-class problems; the coefficients one problem after the other."""
+
+    problems: FlatProblems
+    coef: Array
+    intercept: Array
+    objective: Array
+    residual: Array
+    n_iter: Index
+
+    def each(self) -> list[tuple[DualSolution, int]]:
+        """Return the solution of each problem, of its own rows, and the number of steps."""
+        ends = zip(*(ends.tolist() for ends in self[2:5]), strict=True)
+        solutions = (DualSolution(self.coef[s], *e) for s, e in zip(self.problems.slices, ends, strict=True))
+        return list(zip(solutions, self.n_iter.tolist(), strict=True))
 
 
 @njit(cache=True, nogil=True)

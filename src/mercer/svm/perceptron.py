@@ -26,7 +26,7 @@ from mercer.svm.additive import (
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
-from mercer.svm.few_rows import LIBSVM_ROWS, FewRows, fit_by_libsvm
+from mercer.svm.few_rows import FewRows, are_few, fit_by_libsvm
 from mercer.svm.libsvm import DualSolution, distances_among, solve_completely
 from mercer.svm.multiclass import TwoClassProblem
 from mercer.svm.on_device import DeviceGram
@@ -99,7 +99,7 @@ class PerceptronSVM(DualSVC):
             return _describe_path(samples.X, problems, self._solve_on_device(samples, problems, Cs))
         if self._exact:
             return _describe_path(samples.X, problems, self._exact_paths(samples, problems, Cs))
-        if not is_of_numpy(samples.X) or len(samples.X) > LIBSVM_ROWS * len(self.classes_):
+        if not is_of_numpy(samples.X) or not are_few(len(samples.X), len(self.classes_)):
             return None
         return self._few_sliced_paths(samples, problems, Cs)
 
@@ -131,7 +131,8 @@ class PerceptronSVM(DualSVC):
         K = minus_distances(samples.X)
         options = {"tol": float(self.tol), "max_iter": self.max_iter}
         for C in Cs:
-            yield solve_completely(K, samples.label, problems, C * samples.weight, self._scheme, **options)
+            weight = C * samples.weight
+            yield solve_completely(K, samples.label, problems, weight, self._scheme, **options).each()
 
     def _solve_on_device(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]

@@ -22,7 +22,7 @@ from mercer.svm.additive import (
 )
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, FixedCSVC, Progress, TablePlan, TwoClassSVM
-from mercer.svm.few_rows import LIBSVM_ROWS, FewRows, fit_by_libsvm
+from mercer.svm.few_rows import FewRows, are_few, fit_by_libsvm
 from mercer.svm.multiclass import TwoClassProblem, combine_probabilities
 from mercer.svm.selection import SelectedCSVC
 
@@ -60,7 +60,7 @@ class StumpSVM(DualSVC):
         if (
             self.loss != "hinge"
             or not is_of_numpy(samples.X)
-            or len(samples.X) > LIBSVM_ROWS * len(self.classes_)
+            or not are_few(len(samples.X), len(self.classes_))
         ):
             return None
         rows = FewRows.prepare(samples.X, self.max_bins, self._seed)
@@ -127,7 +127,7 @@ class StumpSVC(FixedCSVC, StumpSVM):
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`; for the
         log-loss, and with bins from some thousands of samples on, ten times the relative duality gap.
     max_iter : int or None, default=None
-        Maximum number of iterations (Newton steps; for up to 250 samples of a class, LIBSVM's). None is 1000
+        Maximum number of iterations (Newton steps; for up to 600 samples of a class, LIBSVM's). None is 1000
         Newton steps.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the samples of each class.

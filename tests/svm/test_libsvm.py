@@ -1,0 +1,82 @@
+"""Two-class problems that are finished together, beside each of them alone."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+
+from mercer import StumpSVC
+from mercer.solvers.stump_svm import measure_violation
+from mercer.svm.few_rows import MOST_ROWS, are_few
+from mercer.svm.libsvm import FlatProblems, multiply_by_problem
+from mercer.svm.multiclass import split_problems
+
+
+@pytest.fixture
+def drawn(rng):
+    label = np.r_[0, 1, 2, 3, rng.integers(0, 4, 40)]
+    problems = split_problems(label, 4, "ovo")
+    flat = FlatProblems.of(problems)
+    upper = np.where(flat.y > 0, 1.0, 0.0)
+    lower = upper - 1.0
+    coef = np.clip(rng.normal(0.5 * flat.y, 0.5), lower, upper)
+    return problems, flat, coef, lower, upper
+
+
+def test_products_of_all_problems_are_those_of_each(drawn, rng):
+    problems, flat, coef, _, _ = drawn
+    K = rng.normal(size=(44, 44))
+    K += K.T
+    value = np.zeros(len(coef))
+    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    for (rows, _), mine in zip(problems, flat.slices, strict=True):
+        np.testing.assert_allclose(value[mine], K[np.ix_(rows, rows)] @ coef[mine], atol=1e-12)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_violations_of_all_problems_are_those_of_each(drawn, rng, free):
+    _, flat, coef, lower, upper = drawn
+    coef = coef if free else np.where(rng.random(len(coef)) < 0.5, lower, upper)
+    value = rng.normal(size=len(coef))
+    value[flat.slices[2].start] = np.nan
+    residual, intercept = flat.measure_violations(coef, value, lower, upper)
+    for p, mine in enumerate(flat.slices):
+        one = measure_violation(coef[mine], value[mine], flat.y[mine], lower[mine], upper[mine])
+        assert residual[p] == pytest.approx(one[0], abs=1e-12)
+        assert p == 2 or intercept[p] == pytest.approx(one[1], abs=1e-12)
+
+
+def test_digits_are_lacking_where_they_may_change_a_class_or_are_a_large_share():
+    problems = split_problems(np.array([0, 1, 2]), 3, "ovo")
+    flat = FlatProblems.of(problems)
+    value = np.array([-2.0, 2.0, -2.0, 1e-4, -0.1, 0.1])
+    residual = np.full(3, 5e-4)
+    assert flat.lacking_digits(value, np.zeros(3), residual, 1e-3) == [1, 2]
+    assert flat.lacking_digits(value, np.zeros(3), np.full(3, 1.1e-3), 1e-3) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("C", [1e-4, 0.1, 8.0])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_all_classes_at_once_have_the_objectives_and_values_of_tight_two_class_svms(C, scheme):
+    X, y = make_classification(240, 8, n_informative=6, n_redundant=0, n_classes=4, random_state=0)
+    X[100:160] = X[:60]
+    model = StumpSVC(C=C, multi_class=scheme).fit(X, y)
+    K = -cdist(X, X, "cityblock")
+    for p, (rows, sign) in enumerate(split_problems(y, 4, scheme)):
+        svc = SVC(C=C, kernel="precomputed", tol=1e-7).fit(K[np.ix_(rows, rows)], sign)
+        coef = np.zeros(len(rows))
+        coef[svc.support_] = svc.dual_coef_[0]
+        objective = 0.5 * coef @ K[np.ix_(rows, rows)] @ coef - sign @ coef
+        assert model.objective_[p] == pytest.approx(objective, rel=3e-5)
+        values = model._functions[p](X[rows])
+        expected = svc.decision_function(K[np.ix_(rows, rows)])
+        np.testing.assert_allclose(values, expected, atol=3e-3 * max(1.0, np.ptp(expected)))
+
+
+def test_the_gram_matrix_of_many_classes_stays_small():
+    assert are_few(1200, 2)
+    assert not are_few(1201, 2)
+    assert are_few(MOST_ROWS, 8)
+    assert not are_few(MOST_ROWS + 1, 8)
+    assert are_few(5000, 20)
