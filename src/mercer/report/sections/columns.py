@@ -28,9 +28,8 @@ def show_columns(subject: Subject) -> Section:
     if dropped:
         lines = [[name, reason] for name, reason in dropped.items()]
         tables.append(Table("Columns that were not used", ["column", "why"], lines, folded=len(lines) > 12))
-    text = [
-        f"{len(names)} columns were used, as {X.shape[1]} features, and {len(dropped)} {'was' if len(dropped) == 1 else 'were'} not."
-    ]
+    were = "was" if len(dropped) == 1 else "were"
+    text = [f"{len(names)} columns were used, as {X.shape[1]} features, and {len(dropped)} {were} not."]
     if encoder is None:
         text = [f"{X.shape[1]} features, numbers as they were given."]
     text = [*_describe_target(subject), *text, *([] if encoder is None else encoder.notes_)]
