@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, RationalQuadratic
 
-from mercer.kernels import Combination, combination
+from mercer.kernels import Combination, Series, combination
 
 KERNELS = [RBF(0.5), RBF(1.5), Matern(1.0), RBF([1.0, 2.0]), RBF([0.5, 1.0]), RBF([2.0, 1.0])]
 KERNELS += [DotProduct(0.0)]
@@ -69,3 +69,13 @@ def test_columns_that_are_not_there_are_refused():
     for call in (kernel, kernel.diag):
         with pytest.raises(ValueError, match="X has 2 columns, but the kernel looks at column 3"):
             call(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Combination([DotProduct()], np.array([0.1])), Series(DotProduct(), "exp", [0.1], [2.0])],
+    ids=repr,
+)
+def test_diagonals_of_single_precision_are_computed_in_double(kernel, rng):
+    X = rng.normal(size=(20, 3)).astype(np.float32)
+    assert_allclose(kernel.diag(X), kernel.diag(X.astype(float)), rtol=1e-12)

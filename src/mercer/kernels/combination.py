@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
 from mercer.arrays import apply, at_once, is_of_numpy, namespace
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, as_rows
 from mercer.kernels.metrics import squared_distances
 from mercer.kernels.tensors import diag_of, gram_of
 
@@ -64,6 +64,7 @@ class Combination(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return the weighted sum of the diagonals."""
+        X = as_rows(X)
         total: Array = namespace(X).zeros(len(X), dtype=X.dtype, device=X.device)
         for kernel, weight, columns in self._used():
             total += weight * diag_of(kernel, restrict(X, columns))

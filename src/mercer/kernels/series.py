@@ -7,7 +7,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
 from mercer.arrays import is_of_numpy, namespace
-from mercer.kernels.base import Kernel, check_columns
+from mercer.kernels.base import Kernel, as_rows, check_columns
 from mercer.kernels.tensors import diag_of, gram_of
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms, add_terms_of_tensor
 
@@ -80,6 +80,7 @@ class Series(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return the sum of the terms of each row with itself."""
+        X = as_rows(X)
         if not self.by_feature:
             return self._sum(diag_of(self.base, X)[:, None])[:, 0]
         check_columns(X, np.shape(self.constants)[1])
