@@ -201,9 +201,12 @@ def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
         return columns.value, integrate(columns.value, add_up_by_code(columns.code, coef, n_values))
     if len(support) == 0:
         return columns.value[:, :1], np.zeros((len(columns.value), 1))
-    order, values = sort_rows(columns.code[:, support], columns.value)
-    knots = np.ascontiguousarray(values[:, 1:])
-    return knots, integrate(knots, coef[support][order])
+    knots, values = np.empty((2, len(columns.code), len(support)))
+    coef = coef[support]
+    for d in range(len(knots)):  # one by one: together they would take as much memory as the rest of a fit
+        order, ordered = sort_rows(columns.code[d : d + 1, support], columns.value[d : d + 1])
+        knots[d], values[d] = ordered[0, 1:], integrate(ordered[:, 1:], coef[order])[0]
+    return knots, values
 
 
 def choose_rows(n_rows: int, seed: int | None) -> Index:
