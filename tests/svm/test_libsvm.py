@@ -74,9 +74,12 @@ def test_all_classes_at_once_have_the_objectives_and_values_of_tight_two_class_s
         np.testing.assert_allclose(values, expected, atol=3e-3 * max(1.0, np.ptp(expected)))
 
 
-def test_the_gram_matrix_of_many_classes_stays_small():
-    assert are_few(1200, 2)
-    assert not are_few(1201, 2)
-    assert are_few(MOST_ROWS, 8)
-    assert not are_few(MOST_ROWS + 1, 8)
-    assert are_few(5000, 20)
+def test_the_gram_matrix_of_many_classes_stays_small_and_paths_of_c_take_newton_steps():
+    assert are_few(1200, 2, [1.0])
+    assert not are_few(1201, 2, [1.0])
+    assert not are_few(1200, 2, [0.01])
+    assert not are_few(1200, 2, [1.0, 2.0])
+    assert are_few(500, 2, [0.01, 2.0])
+    assert are_few(MOST_ROWS, 8, [0.01])
+    assert not are_few(MOST_ROWS + 1, 8, [1.0])
+    assert are_few(5000, 20, [1.0])

@@ -18,6 +18,7 @@ from mercer.svm.multiclass import TwoClassProblem
 LIBSVM_ROWS = 600  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
 MANY_CLASSES_ROWS = 250  # of a class, where there are more than MOST_ROWS in all
 MOST_ROWS = 3000
+LARGE_C = 0.1
 LIBSVM_STEPS = 20_000  # after these, or so many for each row, it may go on for hours: Newton steps are faster
 STEPS_OF_A_ROW = 20
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
@@ -75,9 +76,15 @@ def fit_by_libsvm(
         yield fits
 
 
-def are_few(n_rows: int, n_classes: int) -> bool:
-    """Return whether LIBSVM is the fastest for so many rows, and its Gram matrix small."""
-    return n_rows <= max(MANY_CLASSES_ROWS * n_classes, min(LIBSVM_ROWS * n_classes, MOST_ROWS))
+def are_few(n_rows: int, n_classes: int, Cs: Sequence[float]) -> bool:
+    """Return whether LIBSVM is the fastest for so many rows, and its Gram matrix small.
+
+    Of more rows, Newton steps are faster along a path of C, and of two classes for a small one.
+    """
+    if n_rows <= MANY_CLASSES_ROWS * n_classes:
+        return True
+    large = len(Cs) == 1 and (n_classes > 2 or Cs[0] >= LARGE_C)
+    return large and n_rows <= min(LIBSVM_ROWS * n_classes, MOST_ROWS)
 
 
 class Shaping(NamedTuple):

@@ -99,7 +99,7 @@ class PerceptronSVM(DualSVC):
             return _describe_path(samples.X, problems, self._solve_on_device(samples, problems, Cs))
         if self._exact:
             return _describe_path(samples.X, problems, self._exact_paths(samples, problems, Cs))
-        if not is_of_numpy(samples.X) or not are_few(len(samples.X), len(self.classes_)):
+        if not is_of_numpy(samples.X) or not are_few(len(samples.X), len(self.classes_), Cs):
             return None
         return self._few_sliced_paths(samples, problems, Cs)
 

@@ -60,7 +60,7 @@ class StumpSVM(DualSVC):
         if (
             self.loss != "hinge"
             or not is_of_numpy(samples.X)
-            or not are_few(len(samples.X), len(self.classes_))
+            or not are_few(len(samples.X), len(self.classes_), Cs)
         ):
             return None
         rows = FewRows.prepare(samples.X, self.max_bins, self._seed)
