@@ -127,7 +127,7 @@ class StumpSVC(FixedCSVC, StumpSVM):
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`; for the
         log-loss, and with bins from some thousands of samples on, ten times the relative duality gap.
     max_iter : int or None, default=None
-        Maximum number of iterations (Newton steps; for up to 250 or 600 samples of a class, LIBSVM's). None is 1000
+        Maximum number of iterations (Newton steps; for few samples, LIBSVM's). None is 1000
         Newton steps.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the samples of each class.
