@@ -89,8 +89,9 @@ def passes(X: torch.Tensor) -> str:
     binning, rows = timed(TrainingRows.prepare, X, BINS, 0)
     ones = torch.ones(len(X), dtype=torch.float64, device=X.device)
     part = TorchRows.of(rows.columns, ones, ones)
-    gather = min(timed(part.gather, rows.columns.value)[0] for _ in range(3))
-    scatter = min(timed(part.scatter, ones)[0] for _ in range(3))
+    code = part.columns.code
+    gather = min(timed(part.gather, code, part.value)[0] for _ in range(3))
+    scatter = min(timed(part.scatter, code, ones)[0] for _ in range(3))
     return f"bins {binning:.2f} s, gather {1e3 * gather:.2f} ms, scatter {1e3 * scatter:.2f} ms"
 
 
