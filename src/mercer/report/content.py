@@ -80,6 +80,7 @@ class Headline(NamedTuple):
     bars: Sequence[Bar]
     facts: Sequence[tuple[str, str]]
     sentences: Sequence[str]
+    warnings: Sequence[str] = ()  # what must not be overlooked
 
 
 class Subject(NamedTuple):

@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer.kernels.description import count
 from mercer.report.content import Bar, Headline, Subject, duration, span
+from mercer.report.held_out import HeldOut
 from mercer.report.sections.ranking import describe_winner
 from mercer.search import Measure
 from mercer.search.label_task import LabelTask
@@ -17,6 +18,8 @@ from mercer.search.words import (
     interval_of,
     reference_name,
 )
+
+MOST_NAMED = 8  # classes
 
 
 def make_headline(subject: Subject) -> Headline:
@@ -38,7 +41,25 @@ def make_headline(subject: Subject) -> Headline:
         _bars(subject, measure),
         _facts(subject),
         [sentence for sentence in sentences if sentence],
+        warn_of_classes(subject.held_out) if isinstance(subject.task, LabelTask) else [],
     )
+
+
+def warn_of_classes(data: HeldOut | None) -> list[str]:
+    """Say which classes are never predicted, although held-out samples are of them."""
+    if data is None:
+        return []
+    predicted = np.unique(data.predictor.predict(data.X))
+    labels, counts = np.unique(data.y, return_counts=True)
+    missed = [k for k, label in enumerate(labels) if label not in predicted]
+    if not missed:
+        return []
+    if len(predicted) == 1:
+        ranks = ": it ranks samples, it does not decide" if len(labels) == 2 else ""
+        return [f"It predicts '{predicted[0]}' for every held-out sample{ranks}."]
+    shown = [f"'{labels[k]}' ({count(int(counts[k]), 'sample')})" for k in missed[:MOST_NAMED]]
+    more = f", and {len(missed) - len(shown)} more" if len(missed) > len(shown) else ""
+    return [f"It never predicts {', '.join(shown)}{more}, which are there among held-out samples."]
 
 
 def _title(subject: Subject) -> str:
