@@ -1,12 +1,14 @@
 """The section on probabilities: what was said, and how often it was right."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from mercer import KernelSearchCV, StumpSVC
 from mercer.report.content import Omitted, Subject
 from mercer.report.held_out import hold_out
-from mercer.report.sections.calibration import show_calibration, tabulate
+from mercer.report.sections.calibration import describe_conflicts, show_calibration, tabulate
 from mercer.search.label_task import LabelTask
 
 
@@ -31,3 +33,23 @@ def test_all_held_out_samples_are_in_the_table_and_without_them_there_is_none(rn
     assert sum(int(row[1]) for row in table.rows) == len(subject.held_out.y)
     with pytest.raises(Omitted):
         show_calibration(subject._replace(held_out=None))
+
+
+@pytest.mark.parametrize(("threshold", "n"), [(0.0, 0), (0.25, 3)])
+def test_samples_whose_most_probable_class_is_not_predicted_are_counted(threshold, n):
+    """Decision values of at least 0 predict the second class, and it is probable from the threshold on."""
+    values = np.array([-1.0, 0.0, 0.1, 0.2, 0.3, 1.0])
+    predictor = SimpleNamespace(
+        classes_=np.array([0, 1]),
+        predict=lambda X: (X[:, 0] >= 0).astype(int),
+        decision_function=lambda X: X[:, 0],
+    )
+    search = SimpleNamespace(
+        classes_=predictor.classes_,
+        calibration_=lambda D: np.column_stack([D[:, 0] < threshold, D[:, 0] >= threshold]).astype(float),
+    )
+    data = SimpleNamespace(X=values[:, None], y=np.zeros(6, dtype=int), predictor=predictor)
+    said = describe_conflicts(Subject(search, None, ["a"], data, 0, []))
+    assert [sentence[:50] for sentence in said] == (
+        ["For 3 of 6 samples the most probable class is anot"] if n else []
+    )

@@ -29,6 +29,7 @@ def show_calibration(subject: Subject) -> Section:
         "or for more than two classes a softmax. If they are true, the most probable class is right as often "
         "as it is said to be, and points are on the dashed line, as far as their 95 % intervals tell.",
     ]
+    text += describe_conflicts(subject)
     said, right = chances.max(axis=1), guess == data.y
     rows = tabulate(said, right)
     heads = ["probability of the most probable class", "held-out samples", "mean probability", "right"]
@@ -39,6 +40,22 @@ def show_calibration(subject: Subject) -> Section:
         [_draw(said, right)],
         [Table("Probabilities in numbers", heads, rows, folded=True)],
     )
+
+
+def describe_conflicts(subject: Subject) -> list[str]:
+    """Say for how many held-out samples the most probable class is not the one that is predicted."""
+    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
+    if data is None or calibration is None:
+        return []
+    classes = subject.search.classes_
+    chances = calibration(decision_values(data.predictor, data.X, classes))
+    n = int((classes[np.argmax(chances, axis=1)] != data.predictor.predict(data.X)).sum())
+    if n == 0:
+        return []
+    return [
+        f"For {n} of {len(data.y)} samples the most probable class is another one than the prediction "
+        "(decision values decide, probabilities are calibrated afterwards)."
+    ]
 
 
 def _draw(said: Array, right: Flags) -> Picture:

@@ -15,6 +15,7 @@ from mercer.report.plots.confusion import count_confusions, plot_confusion
 from mercer.report.plots.embedding import map_rows
 from mercer.report.plots.gram import colour_range, gram_matrix
 from mercer.report.scatter import Groups, Scatter, draw_scatter
+from mercer.report.sections.calibration import describe_conflicts
 from mercer.report.targets import Target, target_of
 from mercer.search.words import percent, signed
 
@@ -132,6 +133,7 @@ def show_confusion(subject: Subject) -> Section:
         f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
         f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: "
         f"what to expect on new samples{at_the_top} is at the top of the page.",
+        *describe_conflicts(subject),
     ]
     recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
     precision = counts.diagonal() / np.maximum(counts.sum(axis=0), 1)
