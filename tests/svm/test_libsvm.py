@@ -83,3 +83,17 @@ def test_the_gram_matrix_of_many_classes_stays_small_and_paths_of_c_take_newton_
     assert are_few(MOST_ROWS, 8, [0.01])
     assert not are_few(MOST_ROWS + 1, 8, [1.0])
     assert are_few(5000, 20, [1.0])
+
+
+@pytest.mark.parametrize("C", [1e-5, 1e-3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_libsvm_alone_solves_problems_whose_last_digits_matter(rng, C, n_classes, scheme):
+    X = rng.normal(size=(120, 5))
+    y = (X[:, 0] + rng.normal(size=120) > 0).astype(int) + (n_classes - 2) * (X[:, 1] > 0)
+    model = StumpSVC(C=C, multi_class=scheme, max_iter=100_000).fit(X, y)
+    for p, (rows, sign) in enumerate(split_problems(y, n_classes, scheme)):
+        K = -cdist(X[rows], X[rows], "cityblock")
+        svc = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, sign)
+        np.testing.assert_allclose(model._functions[p](X[rows]), svc.decision_function(K), atol=3e-3)
+        assert model.residual_[p] <= 1e-3

@@ -54,8 +54,9 @@ def fit_by_libsvm(
 
     What LIBSVM does not solve in some steps, for a C that is large, the Newton solver does.
     """
-    # class by class, LIBSVM finds the rows of a problem side by side
-    order = samples.label.argsort(kind="stable")
+    order = np.arange(len(rows.X))
+    if len(problems[0].y) < len(order):  # class by class, the rows of a problem are side by side
+        order = samples.label.argsort(kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     label, bound = samples.label[order], rows.units.scale * samples.weight[order]

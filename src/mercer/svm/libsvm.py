@@ -254,6 +254,7 @@ def multiply_by_problem(K: Array, rows: Index, start: Index, coef: Array, out: A
 
 
 def _among(K: Array, rows: Index) -> Array:
+    """Return the part of some rows; all of them are in their order."""
     return K if len(rows) == len(K) else K[np.ix_(rows, rows)]
 
 
