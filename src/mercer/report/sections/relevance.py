@@ -18,8 +18,10 @@ from mercer.report.sections.dependence import (
     tabulate_curves,
     what_is_predicted,
 )
-from mercer.search.decisions import decision_values
+from mercer.search.decisions import decide, decision_values
 from mercer.search.label_task import LabelTask
+from mercer.search.number_scoring import JudgedNumbers, find_number_scoring
+from mercer.search.scoring import Judged, find_scoring
 from mercer.search.words import signed
 
 REPEATS = 3
@@ -34,6 +36,12 @@ class Losses(NamedTuple):
 
     name: str
     mean: Any  # of a model's samples and their targets
+    verb: str = "rises"  # of a score, whose negative is the mean, it falls
+
+    @property
+    def change(self) -> str:
+        """Return what shuffling does to it."""
+        return f"{'rise' if self.verb == 'rises' else 'fall'} of the {self.name}"
 
 
 def show_relevance(subject: Subject) -> Section:
@@ -41,20 +49,20 @@ def show_relevance(subject: Subject) -> Section:
     data = subject.held_out
     if data is None:
         raise Omitted("there is no model fitted to a part of the samples")
-    losses = label_losses(subject, data) if isinstance(subject.task, LabelTask) else number_losses(data)
+    losses = choose_losses(subject, data)
     rises = shuffle_columns(subject, data, losses)
     order = np.argsort(-rises.mean(axis=1), kind="stable")
     names = list(subject.columns)
     text = [
-        f"How much the {losses.name} rises on held-out samples when the values of a column are shuffled "
-        "among them, so that the column says nothing; the mean of "
+        f"How much the {losses.name} {losses.verb} on held-out samples when the values of a column are "
+        "shuffled among them, so that the column says nothing; the mean of "
         f"{REPEATS} shufflings. Columns that say the same stand in for each other, and look less important."
     ]
     rows = [
         [names[k], signed(float(rises[k].mean()), 4).lstrip("+"), f"{np.ptp(rises[k]):.4f}"] for k in order
     ]
-    heads = ["column", f"rise of the {losses.name}", "between shufflings"]
-    pictures = [_draw(names, rises, order[:MOST_BARS], losses.name)]
+    heads = ["column", losses.change, "between shufflings"]
+    pictures = [_draw(names, rises, order[:MOST_BARS], losses.change)]
     tables = [Table("All columns, the most important first", heads, rows, folded=True)]
     prediction = what_is_predicted(subject, data)
     first = [names[k] for k in order[:MOST_COLUMNS]]
@@ -69,6 +77,32 @@ def show_relevance(subject: Subject) -> Section:
     if curves and len(prediction.names) == 1:
         tables.insert(0, tabulate_curves(curves, prediction))
     return Section("relevance", "Columns that matter", text, pictures, tables)
+
+
+def choose_losses(subject: Subject, data: HeldOut) -> Losses:
+    """Return the score that was asked for; if none was, the log loss of classes or the RMSE of numbers."""
+    given = subject.search.scoring
+    if isinstance(subject.task, LabelTask):
+        scoring = None if given is None else find_scoring(given, subject.task.y)
+        known = scoring is None or scoring.metric.key == "log_loss"
+        return label_losses(subject, data) if known else of_score(scoring, data, subject.search.classes_)
+    return number_losses(data) if given is None else of_score(find_number_scoring(given, data.y), data)
+
+
+def of_score(scoring: Any, data: HeldOut, classes: Any = None) -> Losses:
+    """Return the negative of a score of classes, or of numbers if there are none."""
+
+    def loss(X: Array, y: Any) -> float:
+        if scoring.slope is None:
+            return -float(scoring.scorer(data.predictor, X, y))
+        weight = np.ones(len(y))
+        if classes is None:
+            return -float(scoring.slope(JudgedNumbers(y, data.predictor.predict(X), weight))[0])
+        truth, said = np.searchsorted(classes, y), decide(data.predictor, X, classes)
+        return -float(scoring.slope(Judged(truth, *said, weight, len(classes), scoring.positive))[0])
+
+    metric = scoring.metric
+    return Losses(metric.name, loss, "falls" if metric.greater_is_better else "rises")
 
 
 def label_losses(subject: Subject, data: HeldOut) -> Losses:
@@ -118,7 +152,7 @@ def _draw(names: list[str], rises: Array, shown: Any, what: str) -> Picture:
         ax.axvline(0.0, color=ink(), lw=0.8)
         ax.set_yticks(places, [plain_text(names[k]) for k in shown])
         ax.set_ylim(len(shown) - 0.5, -0.5)
-        ax.set_xlabel(f"rise of the {what} when shuffled")
+        ax.set_xlabel(f"{what} when shuffled")
         ax.tick_params(left=False)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.locator_params(axis="x", nbins=6)
