@@ -99,10 +99,16 @@ def describe_comparison(result: SearchResult) -> str:
         return ""
     unit = " in percentage points" if result.metric.percent else ""
     better = "above" if result.metric.greater_is_better else "below"
+    shared = " on the folds that both have" if folds_differ(result) else ""
     return (
-        f"Against {result.reference}: difference to {reference_name(result)}{unit} [95 % confidence "
+        f"Against {result.reference}: difference to {reference_name(result)}{unit}{shared} [95 % confidence "
         f"interval]; {better} zero is better."
     )
+
+
+def folds_differ(result: SearchResult) -> bool:
+    """Return whether some candidates were scored on fewer folds than others."""
+    return len({one.measure.n_folds for one in result.compared()}) > 1
 
 
 def describe_end(result: SearchResult) -> str:

@@ -11,12 +11,12 @@ from mercer import KernelBoost, KernelSVC, Pairs, StumpSVC
 from mercer.report.content import Subject, duration
 from mercer.report.plots import leaderboard
 from mercer.report.sections.headline import make_headline
-from mercer.report.sections.ranking import pairs_were_drawn
+from mercer.report.sections.ranking import pairs_were_drawn, tabulate_candidates
 from mercer.search import Difference, Measure, Metric
 from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.scoring import ERROR
-from mercer.search.words import describe_rule
+from mercer.search.words import describe_comparison, describe_rule
 from report.drawn import NAN, result_of
 from report.html_page import report, search_for
 
@@ -59,6 +59,7 @@ def test_candidates_that_were_not_measured_stand_in_the_table_with_their_note(tm
     assert "no <time>" in found.text
     assert found.rows("All candidates")[1][1] == "–"
     assert "ended early (the time budget was used up)" in found.text
+    assert "another machine may compare more or fewer folds" in found.text
 
 
 def test_a_metric_that_is_not_known_here_is_shown_by_its_own_name_unit_and_direction(tmp_path, iris):
@@ -154,8 +155,9 @@ def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
     search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
     found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
     task = LabelTask(X[3:], y[3:], X[:3])
+    shares = "0 30.6 %, 1 34.7 %, 2 34.7 %"
     facts = dict(make_headline(Subject(search, task, list("abcd"), None, 0, [])).facts)
-    assert facts == {"samples": "72", "columns": "4", "classes": "3", "unlabelled": "3", "candidates": "1"}
+    assert facts == {"samples": "72", "columns": "4", "classes": shares, "unlabelled": "3", "candidates": "1"}
     assert "unlabelled" in found.text
 
 
@@ -166,3 +168,27 @@ def test_that_pairs_were_drawn_is_said_where_none_were_listed(iris, dissimilar):
     pairs = pairs if dissimilar else Pairs(pairs.similar, pairs.dissimilar[:0])
     subject = Subject(None, PairTask(X, pairs), [], None, 0, [])
     assert pairs_were_drawn(subject) != dissimilar
+
+
+@pytest.mark.parametrize("folds", [(5, 5), (5, 2)])
+def test_numbers_of_folds_are_in_the_table_where_they_differ(folds):
+    """Then a difference, which is of the folds that both have, is not that of the two scores."""
+    result = result_of({"linear": (0.1, 0.01), "RBF-SVM": (0.2, 0.01)}, reference="RBF-SVM", winner="linear")
+    first, second = (
+        one._replace(measure=one.measure._replace(n_folds=n), difference=Difference(-0.1, -0.2, -0.05))
+        for one, n in zip(result.candidates, folds, strict=True)
+    )
+    result = result._replace(candidates=(first, second))
+    table = tabulate_candidates(result)
+    differ = folds[0] != folds[1]
+    assert ("folds" in table.columns) == differ
+    assert ("on the folds that both have" in describe_comparison(result)) == differ
+    if differ:
+        assert [row[table.columns.index("folds")] for row in table.rows] == ["5", "2"]
+
+
+def test_missing_cells_are_counted_at_the_top(linear, iris):
+    subject = Subject(linear, LabelTask(*iris), list("abcd"), None, 0, [])
+    assert "missing cells" not in dict(make_headline(subject).facts)  # it is not known
+    for gaps, said in (({"a": 2, "b": 3}, "5"), ({"a": 0}, "none")):
+        assert dict(make_headline(subject._replace(gaps=gaps)).facts)["missing cells"] == said

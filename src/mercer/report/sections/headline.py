@@ -16,10 +16,12 @@ from mercer.search.words import (
     describe_value,
     doubts,
     interval_of,
+    percent,
     reference_name,
 )
 
 MOST_NAMED = 8  # classes
+FEW_CLASSES = 3  # whose shares are said
 
 
 def make_headline(subject: Subject) -> Headline:
@@ -86,6 +88,15 @@ def _bars(subject: Subject, measure: Measure) -> list[Bar]:
     ]
 
 
+def _classes(task: LabelTask) -> str:
+    """Return how many classes there are, and the shares of a few."""
+    labels, counts = np.unique(task.y, return_counts=True)
+    if len(labels) > FEW_CLASSES:
+        return str(len(labels))
+    shares = zip(labels, counts, strict=True)
+    return ", ".join(f"{label} {percent(n / len(task.y))}" for label, n in shares)
+
+
 def _facts(subject: Subject) -> list[tuple[str, str]]:
     """Return the data in numbers, and how long it took."""
     task = subject.task
@@ -97,12 +108,14 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         ("columns", str(n_columns) if n_columns == n_features else f"{n_columns} ({features})"),
     ]
     if isinstance(task, LabelTask):
-        facts.append(("classes", str(len(np.unique(task.y)))))
+        facts.append(("classes", _classes(task)))
     elif isinstance(task, NumberTask):
         facts.append(("target", " to ".join(span(float(task.y.min()), float(task.y.max())))))
     else:
         kinds = zip(task.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
         facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]
+    if subject.gaps:
+        facts.append(("missing cells", str(sum(subject.gaps.values()) or "none")))
     if task.unlabelled is not None:
         facts.append(("unlabelled", str(len(task.unlabelled))))
     facts.append(("candidates", str(len(subject.result.compared()))))

@@ -9,6 +9,7 @@ from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.leaderboard import figure_size, plot_leaderboard, scored_candidates
 from mercer.search import CandidateResult, SearchResult
 from mercer.search.pair_task import PairTask
+from mercer.search.result import OUT_OF_TIME
 from mercer.search.words import (
     MEANINGS,
     PAIRS_DRAWN,
@@ -24,11 +25,14 @@ from mercer.search.words import (
     describe_value,
     expected_on_new_samples,
     explain_selection,
+    folds_differ,
     is_blend,
     name_blend,
 )
 
 CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
+
+BUDGET = "The time budget ended the comparison: another machine may compare more or fewer folds."
 
 
 def describe_winner(subject: Subject) -> str:
@@ -49,11 +53,16 @@ def show_ranking(subject: Subject) -> Section:
         expected_on_new_samples(result),
         "All candidates are scored on the same folds; those that fall behind or run out of time, on the "
         "first ones only.",
+        BUDGET if result.stopped == "budget" or _ran_out(result) else "",
         *_describe_scores(subject),
         describe_rule(result),
     ]
     said, more = ([sentence for sentence in some if sentence] for some in (text, notes))
-    return Section("leaderboard", "Ranking", said, [_draw(result)], [_table(result)], more)
+    return Section("leaderboard", "Ranking", said, [_draw(result)], [tabulate_candidates(result)], more)
+
+
+def _ran_out(result: SearchResult) -> bool:
+    return any(one.status == OUT_OF_TIME for one in result.candidates)
 
 
 def _set_apart_blend(result: SearchResult) -> str:
@@ -98,9 +107,10 @@ def _draw(result: SearchResult) -> Picture:
     )
 
 
-def _table(result: SearchResult) -> Table:
+def tabulate_candidates(result: SearchResult) -> Table:
+    """Return a line for each candidate, without columns that are empty."""
     columns = ["candidate", result.metric.name, f"against {result.reference}"]
-    columns += ["what it is", "fit time", "predict time", "settings", "note"]
+    columns += ["folds", "what it is", "fit time", "predict time", "settings", "note"]
     rows = [_cells(one, result) for one in result.candidates]
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]  # the others are empty
     first = best_of(result.metric)
@@ -118,6 +128,7 @@ def _cells(one: CandidateResult, result: SearchResult) -> list[str]:
         one.name,
         unbroken(describe_measure(one.measure) or "–"),
         unbroken(describe_difference(one.difference, one.measure.metric)),
+        str(one.measure.n_folds) if folds_differ(result) and one.measure.n_folds else "",
         describe_candidate(one.name, result),
         duration(one.fit_seconds),
         duration(one.predict_seconds),
