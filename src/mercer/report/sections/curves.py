@@ -9,9 +9,17 @@ from mercer._typing import Array, Flags
 from mercer.report.content import Omitted, Section, Subject
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
+from mercer.search import SearchResult
 from mercer.search.decisions import decision_values
+from mercer.search.scoring import find_scoring
+from mercer.search.words import describe_value
 
 SIZE = (4.5, 3.7)  # inches
+SCORES = {
+    "roc_auc": roc_auc_score,
+    "roc_auc_ovr": roc_auc_score,
+    "average_precision": average_precision_score,
+}
 
 
 def show_curves(subject: Subject) -> Section:
@@ -21,15 +29,28 @@ def show_curves(subject: Subject) -> Section:
         raise Omitted("there is no model fitted to a part of the samples")
     if len(classes) != 2 or len(np.unique(data.y)) != 2:
         raise Omitted("they are of two classes")
-    truth = data.y == classes[1]
-    values = decision_values(data.predictor, data.X, classes)
+    positive = find_scoring(subject.search.scoring, subject.task.y).positive  # as the top of the page has it
+    truth = data.y == classes[positive]
+    values = (1.0 if positive else -1.0) * decision_values(data.predictor, data.X, classes)
     text = [
         f"A threshold on the decision value trades one kind of error for the other. Here class "
-        f"{classes[1]} is what is looked for, in {len(truth)} held-out samples.",
+        f"{classes[positive]} is what is looked for, in {len(truth)} held-out samples.",
+        *reconcile(subject.result, truth, values),
     ]
-    return Section(
-        "curves", "Every threshold", text, [_roc(truth, values), _precision(truth, values, classes[1])]
-    )
+    pictures = [_roc(truth, values), _precision(truth, values, classes[positive])]
+    return Section("curves", "Every threshold", text, pictures)
+
+
+def reconcile(result: SearchResult, truth: Flags, values: Array) -> list[str]:
+    """Say which of two numbers is to be expected, if the top of the page has the score of a curve."""
+    score = SCORES.get(result.metric.key)
+    if score is None or result.measure is None or not result.measure.is_known:
+        return []
+    return [
+        f"{result.metric.name[0].upper()}{result.metric.name[1:]}: {score(truth, values):.3f} here is one "
+        f"split, of which {len(truth)} samples are held out, with settings selected on all: expect what the "
+        f"top of the page says, {describe_value(result.measure)}."
+    ]
 
 
 def _roc(truth: Flags, values: Array) -> Picture:

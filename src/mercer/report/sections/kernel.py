@@ -121,7 +121,11 @@ def show_confusion(subject: Subject) -> Section:
     guess = data.predictor.predict(data.X)
     names, counts = count_confusions(data.y, guess)
     metric = subject.result.metric
-    at_the_top = "" if metric.key == "error" else f", in {metric.name},"
+    on_new = "the error to expect on new samples is at the top of the page."
+    if metric.key != "error":
+        on_new = (
+            f"on new ones it may be more. The top of the page is about the {metric.name}, not this error."
+        )
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
         lambda figure: plot_confusion(data.y, guess, figure.subplots()),
@@ -132,7 +136,7 @@ def show_confusion(subject: Subject) -> Section:
         *target_of(subject).doubts(data),
         f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
         f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: "
-        f"what to expect on new samples{at_the_top} is at the top of the page.",
+        + on_new,
         *describe_conflicts(subject),
     ]
     recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
