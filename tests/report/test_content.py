@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.report.content import duration, span
+from mercer.report.content import duration, inside, span
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -36,3 +36,11 @@ def test_times_are_in_milliseconds_below_a_second_and_never_in_powers_of_ten(sec
 )
 def test_the_ends_of_a_range_have_the_digits_that_show_a_difference(low, high, shown):
     assert span(low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [(0.33, 0.0, 3.0, "0.33"), (25.4, 0.0, 900.0, "25"), (1.9, 1.88, 1.96, "1.900"), (0.0, 0.0, 0.0, "0.00")],
+)
+def test_a_number_of_a_range_has_at_least_two_significant_digits(value, low, high, shown):
+    assert inside(value, low, high) == shown

@@ -140,6 +140,13 @@ def span(low: float, high: float) -> tuple[str, str]:
     return first, second
 
 
+def inside(value: float, low: float, high: float) -> str:
+    """Return a number of a range, with the digits of its ends or two significant ones if that is more."""
+    spread = high - low if high > low else 0.1
+    own = abs(value) or spread
+    return _plain(value, max(0, 1 - math.floor(math.log10(min(own, spread)))))
+
+
 def steps(values: Sequence[float]) -> list[str]:
     """Return ascending numbers, with as many digits as it takes to tell each from the next."""
     digits = max(0, -math.floor(math.log10(np.diff(values).min()))) if len(values) > 1 else 2

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._typing import Array
-from mercer.report.content import Section, Subject, Table, span
+from mercer.report.content import Section, Subject, Table, inside, span
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import percent
@@ -63,6 +63,6 @@ def _describe(kind: Kind | None, values: Array, n_missing: int | None) -> list[s
         return ["date", missing, f"as {', '.join(kind.parts)}"]
     if kind is None or isinstance(kind, NumberColumn):
         low, high = span(float(values[:, 0].min()), float(values[:, 0].max()))
-        middle = span(float(np.median(values[:, 0])), float(values[:, 0].max()))[0]
+        middle = inside(float(np.median(values[:, 0])), float(values[:, 0].min()), float(values[:, 0].max()))
         return ["number", missing, f"{low} to {high}, median {middle}"]
     return ["text", missing, f"as {values.shape[1]} components of words"]

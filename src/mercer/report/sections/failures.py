@@ -32,5 +32,8 @@ def show_failures(subject: Subject) -> Section:
         f"{n_wrong} of {len(guess)} held-out samples are predicted wrong. These are the ones that the model "
         "is most mistaken or least sure about: look whether their class is right, and what is near them.",
     ]
+    of_wrong = np.unique(data.y[guess != data.y])
+    if n_wrong > 1 and len(of_wrong) == 1:
+        text.append(f"All {n_wrong} wrong samples are {of_wrong[0]}.")
     table = Table("The lowest probability of the own class first", heads, rows, stacks=True)
     return Section("failures", "The worst samples", text, tables=[table])

@@ -52,7 +52,7 @@ def show_shapes(subject: Subject) -> Section:
     pictures = [_draw_shapes(subject, k) for k in shown]
     text = [
         "The winner is a sum of one function of each feature. Where a curve is above zero, the feature is "
-        "evidence for one class, below zero for the other. The most important features come first.",
+        "evidence for one class, below zero for the other. Features whose functions vary most come first.",
         *part_in_blend(subject, str(subject.result.winner)),
     ]
     if n_problems > len(shown):
