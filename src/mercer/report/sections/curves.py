@@ -11,6 +11,7 @@ from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
 from mercer.search import SearchResult
 from mercer.search.decisions import decision_values
+from mercer.search.label_task import LabelTask
 from mercer.search.scoring import find_scoring
 from mercer.search.words import describe_value
 
@@ -29,6 +30,7 @@ def show_curves(subject: Subject) -> Section:
         raise Omitted("there is no model fitted to a part of the samples")
     if len(classes) != 2 or len(np.unique(data.y)) != 2:
         raise Omitted("they are of two classes")
+    assert isinstance(subject.task, LabelTask)
     positive = find_scoring(subject.search.scoring, subject.task.y).positive  # as the top of the page has it
     truth = data.y == classes[positive]
     values = (1.0 if positive else -1.0) * decision_values(data.predictor, data.X, classes)
