@@ -53,3 +53,20 @@ def test_samples_whose_most_probable_class_is_not_predicted_are_counted(threshol
     assert [sentence[:50] for sentence in said] == (
         ["For 3 of 6 samples the most probable class is anot"] if n else []
     )
+
+
+@pytest.mark.parametrize("levels", [(0.9, 0.86), (0.9, 0.86, 0.75)])
+def test_probabilities_of_two_values_are_a_sentence_and_of_three_a_plot(levels, coarse_pictures):
+    chance = np.repeat(levels, [20] + [6] * (len(levels) - 1))
+    classes = np.array(["no", "yes"])
+    predictor = SimpleNamespace(
+        classes_=classes, predict=lambda X: classes[[0] * len(X)], decision_function=lambda X: X[:, 0]
+    )
+    search = SimpleNamespace(classes_=classes, calibration_=lambda D: np.column_stack([D[:, 0], 1 - D[:, 0]]))
+    data = SimpleNamespace(X=chance[:, None], y=classes[[0] * len(chance)], predictor=predictor)
+    section = show_calibration(Subject(search, None, ["a"], data, 0, []))
+    is_few = len(levels) < 3
+    assert len(section.pictures) == (not is_few)
+    assert section.tables[0].folded == (not is_few)
+    said = "always given about 86.0 % (6 samples) or 90.0 % (20 samples): too few values for a plot."
+    assert (said in section.text[-1]) == is_few

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Flags
+from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink
@@ -14,6 +15,7 @@ from mercer.search.words import percent
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the probability of the most probable class
 SIZE = (4.5, 3.7)  # inches
+LEAST_POINTS = 3  # of a plot
 ENOUGH = 5  # samples that a share is computed from
 
 
@@ -32,14 +34,22 @@ def show_calibration(subject: Subject) -> Section:
     text += describe_conflicts(subject)
     said, right = chances.max(axis=1), guess == data.y
     rows = tabulate(said, right)
+    few = len(rows) < LEAST_POINTS
+    text += [_name_values(rows)] if few else []
     heads = ["probability of the most probable class", "held-out samples", "mean probability", "right"]
     return Section(
         "calibration",
         "Probabilities",
         text,
-        [_draw(said, right)],
-        [Table("Probabilities in numbers", heads, rows, folded=True)],
+        [] if few else [_draw(said, right)],
+        [Table("Probabilities in numbers", heads, rows, folded=not few)],
     )
+
+
+def _name_values(rows: list[list[str]]) -> str:
+    """Say which probabilities there are, if a plot would be almost empty."""
+    values = " or ".join(f"{mean} ({count(int(n), 'sample')})" for _, n, mean, _ in rows)
+    return f"Here the most probable class is always given about {values}: too few values for a plot."
 
 
 def describe_conflicts(subject: Subject) -> list[str]:
