@@ -89,7 +89,8 @@ def test_every_kind_of_winner_has_a_page(tmp_path, name, n_classes):
 
 def test_every_image_is_inside_the_file_and_has_words_for_those_who_do_not_see_it(tmp_path, iris):
     found = report(tmp_path, search_for({"stump": StumpSVC()}, *iris), *iris)
-    assert len(found.all("img")) == len(found.all("source")) == 1 + 1 + 1 + 2 + 3 + 2
+    n_calibration = "too few values for a plot" not in found.text
+    assert len(found.all("img")) == len(found.all("source")) == 1 + 1 + n_calibration + 2 + 3 + 2
     maps = [attrs for attrs in found.all("svg") if attrs.get("role") == "img"]
     assert [len(attrs["aria-label"]) > 20 for attrs in maps] == [True, True]
     for attrs in found.all("img"):

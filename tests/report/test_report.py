@@ -20,6 +20,7 @@ from mercer.report.sections.dependence import (
     scale_of_numbers,
     what_is_predicted,
 )
+from mercer.report.sections.failures import show_failures
 from mercer.report.sections.kernel import correlations
 from mercer.report.sections.relevance import Losses, shuffle_columns
 from mercer.search.label_task import LabelTask
@@ -86,6 +87,22 @@ def test_the_worst_samples_are_those_whose_class_got_the_least(report):
     given = [float(row[3].removesuffix(" %")) for row in rows]
     assert given == sorted(given)
     assert len(rows) == 8
+
+
+@pytest.mark.parametrize("truth", [[1, 1, 0, 0], [1, 0, 0, 1]])
+def test_that_all_wrong_samples_are_of_one_class_is_said(truth):
+    classes = np.array([0, 1])
+    predicted = np.array([0, 0, 0, 0]) if truth[1] else np.array([0, 1, 0, 1])
+    predictor = SimpleNamespace(
+        classes_=classes, predict=lambda X: predicted, decision_function=lambda X: predicted - 0.5
+    )
+    search = SimpleNamespace(classes_=classes, calibration_=lambda D: np.full((len(D), 2), 0.5))
+    data = SimpleNamespace(
+        X=np.zeros((4, 1)), y=np.array(truth), predictor=predictor, after=None, rows=np.arange(4)
+    )
+    task = LabelTask(np.zeros((4, 1)), np.array(truth))
+    said = show_failures(Subject(search, task, ["a"], data, 0, range(4))).text
+    assert ("All 2 wrong samples are 1." in said) == (truth[1] == 1)
 
 
 def test_shuffling_a_column_raises_the_loss_if_and_only_if_it_is_used(rng):
