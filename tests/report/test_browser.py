@@ -46,10 +46,11 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
     assert not browser.complaints
     assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
     widths = browser.ask("[...document.images].map(image => image.naturalWidth)")
-    assert len(widths) == 10  # pictures: the maps are drawn by the page itself
+    is_said = "too few values for a plot" in path.read_text(encoding="utf-8")  # of probabilities
+    assert len(widths) == 10 - is_said  # pictures: the maps are drawn by the page itself
     assert min(widths) > 100
     assert browser.ask("document.documentElement.scrollWidth") <= width
-    assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * 10
+    assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * len(widths)
 
 
 @pytest.mark.parametrize("width", [1200, 850, 800, 390])
