@@ -47,15 +47,6 @@ def test_violations_of_all_problems_are_those_of_each(drawn, rng, free):
         assert p == 2 or intercept[p] == pytest.approx(one[1], abs=1e-12)
 
 
-def test_digits_are_lacking_where_they_may_change_a_class_or_are_a_large_share():
-    problems = split_problems(np.array([0, 1, 2]), 3, "ovo")
-    flat = FlatProblems.of(problems)
-    value = np.array([-2.0, 2.0, -2.0, 1e-4, -0.1, 0.1])
-    residual = np.full(3, 5e-4)
-    assert flat.lacking_digits(value, np.zeros(3), residual, 1e-3) == [1, 2]
-    assert flat.lacking_digits(value, np.zeros(3), np.full(3, 1.1e-3), 1e-3) == [0, 1, 2]
-
-
 @pytest.mark.parametrize("C", [1e-4, 0.1, 8.0])
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 def test_all_classes_at_once_have_the_objectives_and_values_of_tight_two_class_svms(C, scheme):

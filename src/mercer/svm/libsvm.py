@@ -162,7 +162,7 @@ def solve_completely(
     max_iter: int | None,
     share: float = 1.0,
 ) -> "FlatSolutions":
-    """Solve the SVMs with as many digits as matter; LIBSVM is given a share of the tolerance."""
+    """Solve the SVMs with all their digits; LIBSVM is given a share of the tolerance."""
     found = solve_on_gram(K, label, C, scheme, tol=share * tol, max_iter=max_iter, warn=False)
     flat = FlatProblems.of(problems)
     coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
@@ -171,10 +171,9 @@ def solve_completely(
     lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
     objective = np.add.reduceat(coef * (0.5 * value - flat.y), flat.start[:-1])
-    lacking = flat.lacking_digits(value, intercept, residual, tol) if _polishes.get() else []
-    with one_thread() if lacking and len(K) > THREADS_ROWS else nullcontext():
-        for p in lacking:
-            (rows, y), mine = problems[p], flat.slices[p]
+    polish = _polishes.get() and len(problems) <= POLISH_PROBLEMS
+    with one_thread() if polish and len(K) > THREADS_ROWS else nullcontext():
+        for p, ((rows, y), mine) in enumerate(zip(problems if polish else (), flat.slices, strict=False)):
             coef[mine], intercept[p], objective[p], residual[p] = finish_dual(
                 _among(K, rows), y, coef[mine], C[rows]
             )
@@ -214,14 +213,6 @@ class FlatProblems(NamedTuple):
         inside = np.add.reduceat(np.where(free, g, 0.0), begin) / np.maximum(n_free, 1.0)
         residual = np.where(np.isfinite(rise - fall), rise - fall, np.inf)
         return residual, np.where(n_free > 0.0, inside, 0.5 * (rise + fall))
-
-    def lacking_digits(self, value: Array, intercept: Array, residual: Array, tol: float) -> list[int]:
-        """Return the problems whose residual may change a class, or is no small share of all values."""
-        begin = self.start[:-1]
-        unsure = np.abs(value + intercept[self.number]) <= residual[self.number]
-        spread = np.maximum.reduceat(value, begin) - np.minimum.reduceat(value, begin)
-        lacking = np.logical_or.reduceat(unsure, begin) | (residual > tol * np.minimum(spread, 1.0))
-        return [int(p) for p in np.flatnonzero(lacking)]
 
 
 class FlatSolutions(NamedTuple):
