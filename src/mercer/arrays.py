@@ -42,7 +42,7 @@ def namespace(array: Any) -> Any:
 
 def to_numpy(array: Any) -> Any:
     """Return an array as one of NumPy."""
-    return array if is_of_numpy(array) else _convert_to_numpy(array, array_namespace(array))
+    return array if is_of_numpy(array) else _convert_to_numpy(detached(array), array_namespace(array))
 
 
 def like(reference: Any, array: Any) -> Any:

@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._array_api import supported_float_dtypes
 from sklearn.utils.validation import check_X_y, validate_data
 
+from mercer._typing import Index
 from mercer.arrays import detached, is_tensor, namespace
 from mercer.limits import check_memory
 
@@ -89,6 +90,14 @@ def _fit_encoder(X: Any) -> Any:
     from mercer.tables import TableEncoder  # and pandas, which is here if there is a table
 
     return TableEncoder().fit(X)
+
+
+def some_rows(n: int, about: int) -> Index:
+    """Return all of n rows, or of twice as many and more `about` that many, the same ones each time.
+
+    They are drawn, as every k-th row may be of one kind where rows have a rhythm.
+    """
+    return np.arange(n) if n < 2 * about else np.sort(np.random.RandomState(0).permutation(n)[:about])
 
 
 def dense(X: Any) -> Any:

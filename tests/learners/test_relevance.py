@@ -171,7 +171,7 @@ def test_rows_without_labels_join_the_average(monkeypatch):
     run = Rounds.run
     monkeypatch.setattr(Rounds, "run", lambda self, *args: points.append(self.points) or run(self, *args))
     RelevanceKernel(n_rounds=1, random_state=0).fit(X[:60], f[:60] > 0, unlabelled=X[60:])
-    assert_allclose(points[0], X / X[:60].std(axis=0))
+    assert_allclose(points[0], (X - X[:60].mean(axis=0)) / X[:60].std(axis=0))
 
 
 def test_of_many_rows_some_decide():
@@ -248,3 +248,23 @@ def test_of_very_many_useless_features_hardly_any_seems_to_be_of_use(monkeypatch
     assert useless <= 5
     monkeypatch.setattr(relevance, "SETTINGS", SETTINGS._replace(price=0.0))
     assert n_kept()[1] > 3 * useless
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+def test_features_far_from_zero_keep_their_weights(offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = X[:, 2] > 0
+    expected = RelevanceKernel(n_rounds=2, random_state=0).fit(X, y).relevance_
+    X[:, 2] += offset
+    found = RelevanceKernel(n_rounds=2, random_state=0).fit(X, y).relevance_
+    assert_allclose(found, expected, atol=0.02)
+
+
+def test_a_rare_class_is_among_the_rows_that_decide():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = X[:, 1] > np.sort(X[:, 1])[-16]
+    learner = RelevanceKernel(n_rounds=1, max_rows=100, random_state=0).fit(X, y)
+    assert np.argmax(learner.relevance_) == 1
+    assert 100 < len(learner.span_.rows) <= 110

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
@@ -261,3 +262,18 @@ def test_other_scores_are_measured_of_the_blend(scoring):
     X, y = make_classification(200, 6, n_informative=4, flip_y=0.1, random_state=1)
     search = KernelSearchCV(TWO, scoring=scoring, cv=3, blend=True, random_state=0).fit(X[:100], y[:100])
     assert abs(search.best_score_ - search.score(X[100:], y[100:])) < 0.25
+
+
+def test_folds_count_in_the_error_of_a_blend_by_the_weight_of_their_samples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = np.where(np.arange(100) < 60, X[:, 0] > 0, rng.random(100) < 0.5).astype(int)
+    weight = np.where(np.arange(100) < 20, 50.0, 1.0)
+    parts = [np.arange(0, 20), np.arange(20, 60), np.arange(60, 100)]
+    folds = [(np.setdiff1d(np.arange(100), part), part) for part in parts]
+    two = {"a": LogisticRegression(), "b": LogisticRegression()}
+    found = [
+        KernelSearchCV(two, cv=folds, blend=blend, random_state=0).fit(X, y, sample_weight=weight).error_
+        for blend in (True, False)
+    ]
+    assert found[0] == pytest.approx(found[1], abs=0.05)

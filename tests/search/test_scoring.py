@@ -97,10 +97,10 @@ def test_a_fold_of_one_class_has_no_auc():
 
 @pytest.mark.parametrize(
     ("classes", "positive"),
-    [((0, 1), 1), ((-1, 1), 1), ((False, True), 1), (("fraud", "ok"), 0), (("no", "yes"), 1)],
+    [((0, 1), 1), ((-1, 1), 1), ((False, True), 1), (("fraud", "ok"), 0), (("no", "yes"), 1), ((1, 2), 0)],
 )
 def test_the_class_in_question_is_called_1_or_is_the_rarer_one(classes, positive):
-    n_rare = 5 if positive == 0 else 15
+    n_rare = 5 if classes == ("fraud", "ok") else 15
     y = np.repeat(np.array(classes), [n_rare, 20 - n_rare])
     y = y if positive == 0 or classes != ("no", "yes") else np.repeat(np.array(classes), [15, 5])
     found = find_scoring("average_precision", y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from mercer import TreeSVC, TreeSVCCV
 from mercer.datasets import threenorm, twonorm
 from mercer.kernels import Ranked, Rescaled, Tree
+from mercer.kernels.tree import median_gamma
 from mercer.svm import tree
 
 IRIS = load_iris(return_X_y=True)
@@ -274,3 +275,20 @@ def test_wrong_parameters_are_named(wrong, message):
 def test_wrong_grids_are_named(gammas):
     with pytest.raises(ValueError, match="gammas must be one positive number or more"):
         TreeSVCCV(gammas=gammas).fit(*IRIS)
+
+
+def test_rows_in_a_rhythm_have_the_width_of_shuffled_ones(rng):
+    X = np.zeros((4000, 2))
+    X[1::2] = 100.0 * rng.normal(size=(2000, 2))
+    shuffled = X[rng.permutation(4000)]
+    assert median_gamma(X) == pytest.approx(median_gamma(shuffled), rel=0.3)
+
+
+def test_landmarks_have_an_objective_and_a_residual_of_their_own():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    model = TreeSVC().fit(X, y)
+    exact = model.objective_
+    model.set_params(method="nystroem", n_landmarks=40).fit(X, y)
+    assert model.objective_.shape == model.residual_.shape == (1,)
+    assert model.objective_ != exact
+    assert model.residual_ <= model.tol

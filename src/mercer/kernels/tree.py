@@ -18,9 +18,10 @@ from typing import Any, Self, final
 import numpy as np
 
 from mercer._typing import Array
-from mercer.arrays import apply, namespace, to_numpy
+from mercer.arrays import apply, namespace, take, to_numpy
 from mercer.kernels.base import Kernel, as_rows
 from mercer.kernels.metrics import city_block
+from mercer.samples import some_rows
 
 SOME_ROWS = 1000  # of which the median distance is taken
 
@@ -100,6 +101,6 @@ def fit_kernel(kernel: Any, X: Array) -> Any:
 
 def median_gamma(X: Array) -> float:
     """Return one over the median of ‖x − x'‖₁ over all pairs of distinct rows; of many rows, of some."""
-    some = np.unique(to_numpy(X[:: max(1, len(X) // SOME_ROWS)]), axis=0)
+    some = np.unique(to_numpy(take(X, some_rows(len(X), SOME_ROWS))), axis=0)
     distance = city_block(some, some)[np.triu_indices(len(some), 1)]
     return float(1.0 / np.median(distance)) if len(distance) else 1.0

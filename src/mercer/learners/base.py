@@ -211,7 +211,8 @@ def check_unlabelled(unlabelled: Any, n_features: int) -> Array | None:
     """Return samples without labels as an array; raise unless they have the features of X."""
     if unlabelled is None:
         return None
-    rows: Array = check_array(dense(unlabelled), dtype=np.float64, input_name="unlabelled")
+    unlabelled = to_numpy(unlabelled) if is_of_torch(unlabelled) else dense(unlabelled)
+    rows: Array = check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
     if rows.shape[1] != n_features:
         raise ValueError(
             f"unlabelled has {rows.shape[1]} features, X has {n_features}: they must be the same"

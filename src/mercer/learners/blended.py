@@ -19,7 +19,7 @@ from mercer.learners.kernelboost import KernelBoost
 from mercer.learners.superkernel import SpanFeatures
 from mercer.pairs import connected_sets
 from mercer.parameters import check_option, check_positive
-from mercer.samples import check_rows
+from mercer.samples import check_rows, some_rows
 
 SOME_ROWS = 500  # on which the variance of a kernel is measured, and how near neighbours are
 NEAR = 5  # the neighbour whose distance is the width
@@ -121,7 +121,7 @@ class BlendedKernel(KernelLearner):
         every = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         A = within_map(known) if self.metric == "within" else None
         learned = [one.kernel_ for one in self._fitted()]
-        some = every[:: -(-len(every) // SOME_ROWS)]
+        some = every[some_rows(len(every), SOME_ROWS)]
         if A is None:
             self.radius_ = _radius(every, some)
             gaussians = [_gaussian(self.radius_)]

@@ -21,7 +21,7 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option
-from mercer.samples import check_rows
+from mercer.samples import check_rows, some_rows
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
 
 
@@ -71,6 +71,7 @@ class RelevanceSettings(NamedTuple):
 
 
 SETTINGS = RelevanceSettings()
+FEW = 10  # rows of a class that there are at least, if it has so many
 
 
 class Base(NamedTuple):
@@ -83,7 +84,7 @@ class Base(NamedTuple):
 
     def unit(self, Z: Array) -> float:
         """Return the median distance of two distinct rows, of some of them if they are many."""
-        some = np.unique(to_numpy(Z[:: max(1, len(Z) // SETTINGS.some_rows)]), axis=0)
+        some = np.unique(to_numpy(take(Z, some_rows(len(Z), SETTINGS.some_rows))), axis=0)
         distance = self.metric(some, some)[np.triu_indices(len(some), 1)]
         return float(np.median(distance)) if len(distance) else 1.0
 
@@ -140,7 +141,7 @@ class RelevanceKernel(KernelLearner):
     n_rounds : int, default=8
         Maximum number of rounds.
     max_rows : int, default=2000
-        Of more rows, so many drawn at random decide on the weights.
+        Of more rows, so many drawn at random decide on the weights, and at least ten of each class.
     random_state : int, RandomState or None, default=None
         Random seed, of the halves and of the rows that are drawn.
 
@@ -261,7 +262,7 @@ class RelevanceKernel(KernelLearner):
         if known.pairs is not None:
             raise ValueError("RelevanceKernel learns from classes y or numbers target, not from pairs")
         rng = check_random_state(self.random_state)
-        rows = _draw(len(known.X), self.max_rows, rng)
+        rows = _draw_rows(known, self.max_rows, rng)
         n = len(rows)
         if is_of_numpy(known.X):
             check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Use a smaller max_rows.")
@@ -274,8 +275,9 @@ class RelevanceKernel(KernelLearner):
             raise ValueError("all columns of X are constant: there is nothing to learn from")
         deviation = np.where(varies, deviation, 1.0)
         points = take_points(X, known.unlabelled, rng)
-        scale = like(X, deviation)
-        rounds = Rounds(BASES[self.base], X / scale, points / scale, T, rng)
+        scale, centre = like(X, deviation), xp.mean(X, axis=0)  # slopes have single precision
+        Z, points = (X - centre) / scale, (points - centre) / scale
+        rounds = Rounds(BASES[self.base], Z, points, T, rng)
         machines = rounds.run(varies.astype(np.float64), self.n_rounds, self._report_steps(context, "round"))
         self._keep(to_numpy(X), deviation, machines)
         for name in ("relevance_", "loss_", "classes_"):
@@ -450,6 +452,17 @@ def take_points(X: Array, unlabelled: Array | None, rng: RandomState) -> Array:
     others = xp.astype(take(unlabelled, chosen[chosen >= len(X)] - len(X)), xp.float64)
     points: Array = xp.concat([of_X, others])
     return points
+
+
+def _draw_rows(known: TrainingData, most: int, rng: RandomState) -> Index:
+    """Return all rows, or some drawn at random, and more of a class that hardly any of them is of."""
+    rows = _draw(len(known.X), most, rng)
+    if known.label is None or len(rows) == len(known.X):
+        return rows
+    others = rng.permutation(np.setdiff1d(np.arange(len(known.X)), rows))
+    lack = FEW - np.bincount(known.label[rows], minlength=int(known.label.max()) + 1)
+    more = [others[known.label[others] == k][:n] for k, n in enumerate(lack) if n > 0]
+    return np.sort(np.concatenate([rows, *more]))
 
 
 def _draw(n: int, most: int, rng: RandomState) -> Index:

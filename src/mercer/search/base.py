@@ -13,7 +13,12 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.callback import CallbackContext, CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_random_state, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from mercer._typing import Array, Flags, Index
 from mercer.learners.base import check_unlabelled
@@ -207,6 +212,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         """Return samples without labels as the others are."""
         if unlabelled is not None and self.encoder_ is not None:
             unlabelled = self.encoder_.transform(unlabelled)
+        elif unlabelled is not None:
+            _check_feature_names(self, unlabelled, reset=False)
         return check_unlabelled(unlabelled, n_features)
 
     def __sklearn_tags__(self) -> Tags:

@@ -283,6 +283,8 @@ def measure_blend(ballot: Ballot, values: Array) -> Measure:
     for k in np.unique(fold):
         mine = fold == k
         losses[mine] = race.losses_of(values[mine], race.rows[ballot.places[mine]])
+    share = race.importance[ballot.places]  # of the folds, as in `scored`
+    losses *= share / share.mean()
     return race.measure_losses(float(losses.mean()), losses, ballot.places, ballot.entries)
 
 

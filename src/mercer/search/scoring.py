@@ -89,7 +89,7 @@ def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
         return of_whole_folds(given)
     positive = 1
     if len(classes) == 2 and classes[1] not in (1, True):  # of words, the rarer one
-        positive = 0 if counts[0] < counts[1] else 1
+        positive = 0 if classes[0] in (1, True) or counts[0] < counts[1] else 1
     shown, meaning, slope, best, balances = KNOWN[given]
     if given in ABOUT_ONE_CLASS and len(classes) == 2:
         shown = f"{shown} of {classes[positive]}"

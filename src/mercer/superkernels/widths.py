@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
+from mercer.samples import some_rows
 from mercer.superkernels.base import Expansion, PairKernel
 from mercer.superkernels.explicit import Columns, Explicit
 
@@ -81,7 +82,6 @@ def _check(widths: Sequence[float], name: str) -> NDArray[np.float64]:
 
 def _median_distance(Z: Array) -> float:
     """Return the median distance of two rows, of some of them if they are many."""
-    some = Z[:: max(1, len(Z) // SOME_ROWS)]
-    distance = pdist(some)
+    distance = pdist(Z[some_rows(len(Z), SOME_ROWS)])
     distance = distance[distance > 1e-6 * np.max(distance, initial=0.0)]  # less are rounding errors
     return float(np.median(distance)) if len(distance) else 1.0

@@ -104,6 +104,7 @@ class TreeSVM(SVMClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        self.objective_, self.residual_ = found.objective, np.full(len(problems), found.gradient)
         return GramSVMs(found.coef, found.intercept, np.full(len(problems), found.n_iter))
 
     def _decisions(self, X: Array) -> Array:
