@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from mercer.datasets import threenorm
 from mercer.solvers.stump_svm import (
     HINGE,
+    CorneredLoss,
     ExactRows,
     LogLoss,
     Point,
@@ -202,6 +203,20 @@ def test_few_rows_near_a_corner_do_not_throw_the_intercept_about():
         svm = solve_svm(code_columns(X / 5.0), y, 1e-5 * rng.exponential(size=900))
         assert svm.residual <= 1e-3
         assert svm.n_iter <= 60
+
+
+@pytest.mark.parametrize(("seed", "level"), [(58, 0.95), (59, 0.05)])
+def test_a_far_quantile_of_few_values_does_not_cycle(seed, level):
+    rng = np.random.default_rng(seed)  # of 240 such problems these two took all 1000 steps
+    X = rng.integers(-2, 3, size=(1500, 2)).astype(float)
+    y = X[:, 0] + (X[:, 1] > 0) + rng.normal(size=1500)
+    weight = rng.integers(1, 3, 1500).astype(float)
+    mean = np.average(y, weights=weight)
+    y = (y - mean) / np.sqrt(np.average((y - mean) ** 2, weights=weight))
+    rows = TableRows.of(code_columns(X), y, weight)
+    solution = driver.solve(rows.with_penalty(CorneredLoss(up=level, down=1.0 - level), 1e-3), tol=1e-3)
+    assert solution.residual <= 1e-3
+    assert solution.n_iter < 200
 
 
 @pytest.mark.parametrize("no_number", [np.nan, np.inf])

@@ -236,7 +236,5 @@ class Search:
                 break
             k = max(1, int(np.argmax(mass < 0.0)))
             low, high = float(shift[k - 1]), float(shift[k])
-            if mass[k - 1] - mass[k] <= 0.5 * (mass[0] - mass[-1]):  # rows near a corner are between them
-                break
         self.point = self.point._replace(bias=self.point.bias + 0.5 * (low + high))
         self._look()
