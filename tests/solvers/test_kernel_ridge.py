@@ -43,3 +43,26 @@ def test_the_spread_is_half_the_mean_squared_distance_of_two_rows(rng):
     share = weight / weight.sum()
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     assert spread(X @ X.T, weight) == pytest.approx(0.5 * share @ squares @ share)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e4, 1e7, 1e10])
+@pytest.mark.parametrize("solve", [solve_ridge, lambda K, Y, weight, C: RidgePath.of(K, Y, weight).solve(C)])
+def test_the_errors_without_a_row_have_their_digits_where_the_fit_interpolates(solve, C, rng):
+    X, Y, weight = draw(rng, 40)
+    weight[0] *= 5000.0
+    K = Stump()(X) + 20.0
+    left_out = solve(K, Y, weight, C).left_out
+    for i in range(40):
+        rest = np.delete(np.arange(40), i)
+        a = solve_without_centring(K[np.ix_(rest, rest)], Y[rest], weight[rest], C)
+        expected = Y[i] - np.append(K[i, rest], 1.0) @ a
+        np.testing.assert_allclose(left_out[i], expected, rtol=1e-6)
+
+
+def solve_without_centring(K, Y, weight, C):
+    """Return a and b of (K + W⁻¹ / C) a + b = y with 1ᵀ a = 0: the conditions of the minimum."""
+    n = len(K)
+    A = np.ones((n + 1, n + 1))
+    A[:n, :n] = K + np.diag(1.0 / (C * weight))
+    A[n, n] = 0.0
+    return np.linalg.solve(A, np.vstack([Y, np.zeros(Y.shape[1])]))
