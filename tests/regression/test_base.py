@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import LeaveOneOut
 
-from mercer import StumpRegressor, StumpRegressorCV
+from mercer import StumpRegressor, StumpRegressorCV, TreeRegressorCV
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 NUMBERS = np.arange(20.0)
@@ -78,3 +79,10 @@ def test_weights_must_not_all_be_zero_and_folds_must_hold_samples():
         StumpRegressor().fit(X, NUMBERS, np.zeros(20))
     with pytest.raises(ValueError, match="Fold 0 holds no training or no test sample"):
         StumpRegressorCV(cv=[(range(10), range(10, 20))]).fit(X, NUMBERS, np.arange(20) < 10)
+
+
+@pytest.mark.filterwarnings("ignore:R\\^2 score is not well-defined")
+@pytest.mark.parametrize("model", [StumpRegressorCV, TreeRegressorCV])
+def test_a_score_that_a_fold_is_too_small_for_gets_a_sentence(model):
+    with pytest.raises(ValueError, match=r"'r2' gives no number for a fold that tests 1 sample.*fewer folds"):
+        model(scoring="r2", cv=LeaveOneOut()).fit(X, NUMBERS)

@@ -16,6 +16,7 @@ from mercer import (
     IdealizedKernel,
     KernelBoost,
     KernelRegressor,
+    KernelSVC,
     Pairs,
     RelevanceKernel,
 )
@@ -132,6 +133,16 @@ def test_it_is_tuned_as_one_with_its_kernel():
     grid = {"learner__length_scale": [0.01, 1.0]}
     search = GridSearchCV(KernelRegressor(RBF()), grid).fit(X, y)
     assert search.best_params_ == {"learner__length_scale": 1.0}
+
+
+def test_of_samples_of_weight_zero_a_kernel_takes_no_gamma(rng):
+    X, y = np.append(rng.normal(size=(40, 2)), np.full((20, 2), 1e3), axis=0), rng.normal(size=60)
+    weight = np.repeat([1.0, 0.0], [40, 20])
+    model = KernelRegressor(Tree()).fit(X, y, weight)
+    assert model.kernel_.gamma == KernelRegressor(Tree()).fit(X[:40], y[:40]).kernel_.gamma
+    label = np.arange(60) % 2
+    svm = KernelSVC(Tree()).fit(X, label, sample_weight=weight)
+    assert svm.kernel_.gamma == model.kernel_.gamma
 
 
 def test_wrong_use_gets_a_sentence():

@@ -69,6 +69,20 @@ def test_of_many_samples_some_choose_and_the_errors_are_of_a_fit_to_most(monkeyp
     assert_array_equal(again.predict(NEW), model.predict(NEW))
 
 
+@pytest.mark.parametrize("few", [True, False])
+def test_samples_of_weight_zero_have_no_part_in_the_choice_of_gamma_and_c(few, monkeypatch):
+    monkeypatch.setattr(tree, "SELECTION_ROWS", 100 if few else 60)
+    monkeypatch.setattr(tree, "EXACT_ROWS", 100)
+    far, nothing = np.vstack([1000.0 * X, X]), np.append(np.zeros(90), np.ones(90))
+    options = {"Cs": (1.0, 16.0), "gammas": (0.25, 1.0), "cv": 3, "random_state": 0}
+    alone = TreeRegressorCV(**options).fit(X, y)
+    model = TreeRegressorCV(**options).fit(far, np.append(-y, y), sample_weight=nothing)
+    assert_array_equal(model.gammas_, alone.gammas_)
+    assert_allclose(model.scores_, alone.scores_)
+    assert model.method_ == alone.method_
+    assert_allclose(model.predict(NEW), alone.predict(NEW))
+
+
 def test_categories_are_one_step_as_in_the_classifier(rng):
     kinds = np.eye(3)[rng.integers(0, 3, 60)]
     rows = np.column_stack([kinds, rng.normal(size=60)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import LeaveOneOut
 
 from mercer import KernelRegressor, PerceptronSVCCV, StumpRegressorCV, StumpSVCCV, TreeSVCCV
 from mercer.datasets import threenorm
@@ -36,3 +37,11 @@ def test_regressors_have_an_edge_too(rng):
     assert model.edge_ is None
     assert model.Cs_[0] < model.C_ < model.Cs_[-1]
     assert KernelRegressor(RBF(1.0), C=2.0).fit(X, y).edge_ is None
+
+
+@pytest.mark.filterwarnings("ignore:Only one class is present")
+@pytest.mark.parametrize("model", [StumpSVCCV, TreeSVCCV])
+def test_a_score_that_a_fold_is_too_small_for_gets_a_sentence(model):
+    X, y = threenorm(20, random_state=0)
+    with pytest.raises(ValueError, match="'roc_auc' gives no number for a fold that tests 1 sample"):
+        model(scoring="roc_auc", cv=LeaveOneOut()).fit(X, y)

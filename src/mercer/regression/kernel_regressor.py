@@ -133,7 +133,8 @@ class KernelRegressor(ChoosesC, NumberRegressor):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets: numbers, one of each sample or several.
         sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies `C` for each sample. Samples of weight zero are left out of the machine.
+            What multiplies `C` for each sample. Samples of weight zero are left out of the machine; the
+            learner does not see weights.
         pairs : Pairs, optional
             Similar and dissimilar rows of `X`, for the learner.
         unlabelled : array-like of shape (n_unlabelled, n_features), optional
@@ -144,8 +145,8 @@ class KernelRegressor(ChoosesC, NumberRegressor):
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
         self.learner_ = learn(self, samples.X, self._shape(samples.Y), given)
-        self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
         samples = samples.select(np.flatnonzero(samples.weight > 0))
+        self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
         check_gram_fits(len(samples.X), "Use fewer samples.")
         self._scaling = TargetScaling.of(samples, loss.is_log)
         if loss.name == "squared_error":

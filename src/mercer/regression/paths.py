@@ -25,7 +25,7 @@ from mercer.regression.intervals import PredictsIntervals, UnseenErrors
 from mercer.regression.losses import NumberLoss, make_loss
 from mercer.svm.chunks import is_lazy
 from mercer.svm.dual import TablePlan, TwoClassSVM, run_in_threads
-from mercer.svm.selection import ChoosesC, make_grid
+from mercer.svm.selection import ChoosesC, check_score, make_grid
 from mercer.svm.tensors import check_few, check_place, follow
 
 EXPONENTS = (-12, 10)  # of two: the ends of the default grid
@@ -86,7 +86,7 @@ class PathRegressor(NumberRegressor):
     def _check_training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Samples, NumberLoss]:
         loss = self._check_parameters()
         samples = check_numbers(self, X, y, sample_weight, loss.is_log)
-        self._plan(len(samples.X))
+        self._plan(int(np.count_nonzero(samples.weight)))
         if not is_of_numpy(samples.X) and not (is_of_torch(samples.X) and self._computes_on_device):
             check_few(samples.X)
             samples = samples._replace(X=to_numpy(samples.X))
@@ -269,12 +269,15 @@ class SelectedCRegressor(ChoosesC, PredictsIntervals, PathRegressor):
 
     def _split(self, samples: Samples, groups: ArrayLike | None) -> list[tuple[Index, Index]]:
         """Return the rows of each fold that count; of a number of folds, rows in random order."""
-        cv, rows = self.cv, np.arange(len(samples.X))
-        if isinstance(cv, Integral) and not isinstance(cv, bool):
-            cv = KFold(int(cv), shuffle=True, random_state=self._seed)
         check_consistent_length(samples.X, groups)
+        if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
+            rows = np.flatnonzero(samples.weight > 0)
+            split = KFold(int(self.cv), shuffle=True, random_state=self._seed).split(rows)
+        else:
+            rows = np.arange(len(samples.X))
+            split = check_cv(self.cv).split(samples.X, samples.Y, groups)
         folds = []
-        for k, fold in enumerate(check_cv(cv).split(samples.X, samples.Y, groups)):
+        for k, fold in enumerate(split):
             train, test = (part[samples.weight[part] > 0] for part in (rows[np.asarray(f)] for f in fold))
             if len(train) == 0 or len(test) == 0:
                 raise ValueError(f"Fold {k} holds no training or no test sample of positive weight.")
@@ -301,4 +304,5 @@ class SelectedCRegressor(ChoosesC, PredictsIntervals, PathRegressor):
             return -float(loss.error(test.Y, predicted, sample_weight=test.weight))
         options = {} if callable(self.scoring) else {"sample_weight": test.weight}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, test.X, like(test.X, self._shape(test.Y)), **options))
+        score = scorer(candidate, test.X, like(test.X, self._shape(test.Y)), **options)
+        return check_score(score, self.scoring, len(test.X))

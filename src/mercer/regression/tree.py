@@ -302,9 +302,10 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
         self.Cs_ = make_grid(self.Cs, *EXPONENTS)
         samples, loss = self._check_training(X, y, sample_weight)
         folds = self._split(samples, groups)
-        few = self._thin(len(samples.X), folds)
-        columns = self._columns(samples.X[samples.weight > 0])
-        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(samples.X))
+        counted = np.flatnonzero(samples.weight > 0)
+        few, X_counted = self._thin(counted, folds), samples.X[counted]
+        columns = self._columns(X_counted)
+        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(X_counted))
         results = []
         for gamma in self.gammas_:
             self._use(columns.kernel(float(gamma)))
@@ -322,12 +323,12 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
         self._fit_all(samples, self.C_, loss)
         return self
 
-    def _thin(self, n: int, folds: list[tuple[Index, Index]]) -> list[tuple[Index, Index]]:
-        """Return the folds among some of many samples."""
-        if n <= SELECTION_ROWS:
+    def _thin(self, counted: Index, folds: list[tuple[Index, Index]]) -> list[tuple[Index, Index]]:
+        """Return the folds among some of many samples that count."""
+        if len(counted) <= SELECTION_ROWS:
             return folds
-        some = np.zeros(n, dtype=bool)
+        some = np.zeros(counted[-1] + 1, dtype=bool)
         # another generator than that of the folds, whose first numbers would be one of them
-        some[np.random.default_rng(self._seed).choice(n, SELECTION_ROWS, replace=False)] = True
+        some[np.random.default_rng(self._seed).choice(counted, SELECTION_ROWS, replace=False)] = True
         thinned = [(train[some[train]], test[some[test]]) for train, test in folds]
         return thinned if all(len(part) for fold in thinned for part in fold) else folds

@@ -212,9 +212,9 @@ class KernelSVC(SVMClassifier):
         given = {"pairs": pairs, "unlabelled": unlabelled}
         given = {name: value for name, value in given.items() if value is not None}
         self.learner_ = learn(self, samples.X, samples.y, given)
-        self.kernel_ = find_kernel(self.learner, self.learner_, samples.X)
         xp = namespace(samples.weight)
         counted = samples.select(xp.nonzero(samples.weight > 0)[0])
+        self.kernel_ = find_kernel(self.learner, self.learner_, counted.X)
         problems = split_problems(counted.label, len(self.classes_), "ovo")
         if self.kernel_per_class_pair:
             self.svms_ = [self._solve_pair(counted.select(rows), y, C) for rows, y in problems]

@@ -86,6 +86,16 @@ def split_folds(
     return folds
 
 
+def check_score(score: Any, scoring: Any, n_tested: int) -> float:
+    """Return the score of a fold; raise if it is none, as of a fold that tests too few samples for it."""
+    if np.isnan(score):
+        raise ValueError(
+            f"scoring={scoring!r} gives no number for a fold that tests {n_tested} sample(s). Use fewer "
+            "folds (cv=5), or another scoring."
+        )
+    return float(score)
+
+
 class SelectedCSVC(ChoosesC, DualSVC):
     """A `DualSVC` whose C has the best cross-validated score. It has `Cs`, `cv` and `scoring`."""
 
@@ -187,4 +197,5 @@ class SelectedCSVC(ChoosesC, DualSVC):
         weighted = test.sample_weight is not None and not callable(self.scoring)
         options = {"sample_weight": test.sample_weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, test.X, take(self.classes_, test.label), **options))
+        score = scorer(candidate, test.X, take(self.classes_, test.label), **options)
+        return check_score(score, self.scoring, len(test.X))

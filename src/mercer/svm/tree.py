@@ -24,7 +24,7 @@ from mercer.svm.dual import run_in_threads
 from mercer.svm.kernel_svc import PairwiseSVMs
 from mercer.svm.libsvm import GramSVMs, finish_problems, solve_on_gram
 from mercer.svm.multiclass import choose_classes, split_problems
-from mercer.svm.selection import ChoosesC, make_grid, split_folds
+from mercer.svm.selection import ChoosesC, check_score, make_grid, split_folds
 
 EXACT_ROWS = 20_000  # "auto" is exact up to this number of rows: the Gram matrix is 3.2 GB
 SELECTION_ROWS = 5000  # of which C and γ are chosen: on more, they hardly change
@@ -415,7 +415,8 @@ class TreeSVCCV(ChoosesC, TreeSVM):
         weighted = test.sample_weight is not None and not callable(self.scoring)
         options = {"sample_weight": test.sample_weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)
-        return float(scorer(candidate, test.X, self.classes_[test.label], **options))
+        score = scorer(candidate, test.X, self.classes_[test.label], **options)
+        return check_score(score, self.scoring, len(test.X))
 
 
 class Columns(NamedTuple):
