@@ -65,10 +65,10 @@ def race_of(decisions, n_folds=4):
     n, k = decisions.shape
     race = race_on([Candidate(f"c{i}", SVC(), {}) for i in range(k)], n, n_folds=n_folds)
     wrong = (decisions > 0) != (np.arange(n) % 2 == 1)[:, None]
-    for test in race.tests:
+    for fold, test in enumerate(np.array_split(np.arange(n), n_folds)):
         for i in range(k):
             values = np.stack([wrong[test, i], decisions[test, i]], axis=-1)[:, None]
-            race.record(i, race.of(i), test, Outcome(values, np.ones(1), np.ones(1), 1.0, {}))
+            race.record(i, race.of(i), fold, Outcome(values, np.ones(1), np.ones(1), 1.0, {}))
     return race
 
 

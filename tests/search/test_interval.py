@@ -54,8 +54,8 @@ def measure_of(n_wrong, n_scored_folds, n=180):
 
     race = race_on([Candidate("a", SVC(), {})], n, n_folds=5)
     wrong = (np.arange(n) < n_wrong).astype(float)
-    for test in race.tests[:n_scored_folds]:
-        race.record(0, race.of(0), test, outcome_of(wrong[test][:, None]))
+    for k in range(n_scored_folds):
+        race.record(0, race.of(0), k, outcome_of(wrong[race.fold == k][:, None]))
     return race.measure_selection()
 
 

@@ -5,8 +5,15 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
+from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, RepeatedStratifiedKFold, cross_validate
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneGroupOut,
+    RepeatedStratifiedKFold,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -109,11 +116,37 @@ def test_without_a_refit_there_are_results_and_no_model():
     search = KernelSearchCV(TWO, cv=3, random_state=0).fit(X, Y)
     search.set_params(refit=False).fit(X, Y)
     assert search.best_params_ == search.cv_results_["params"][search.best_index_]
-    assert not hasattr(search, "best_estimator_")
-    with pytest.raises(AttributeError, match="refit=True"):
+    for name in ("best_estimator_", "best_kernel_", "refit_seconds_", *METHODS):
+        assert not hasattr(search, name)
+    with pytest.raises(AttributeError) as raised:
         search.predict(X)
-    with pytest.raises(NotFittedError):
-        KernelSearchCV(TWO).predict(X)
+    assert str(raised.value.__cause__) == "the winner was not fitted: use refit=True"
+    with pytest.raises(AttributeError, match="refit=True"):
+        search.score(X, Y)
+
+
+METHODS = ("predict", "decision_function", "predict_proba")
+
+
+def test_a_search_that_is_not_fitted_has_the_methods_that_it_will_have():
+    for method in METHODS:  # as of scikit-learn's searches: StackingClassifier asks before the fit
+        assert hasattr(KernelSearchCV(TWO), method)
+        assert not hasattr(KernelSearchCV(TWO, refit=False), method)
+        with pytest.raises(NotFittedError):
+            getattr(KernelSearchCV(TWO), method)(X)
+    stack = StackingClassifier([("search", KernelSearchCV(TWO, cv=3, random_state=0))], cv=2).fit(X, Y)
+    assert stack.stack_method_ == ["predict_proba"]
+
+
+def test_folds_that_test_the_same_samples_are_kept_apart():
+    some, others, tested = np.arange(10), np.arange(10, 20), np.arange(80, 120)
+    folds = [(some, tested), (others, tested), (np.arange(80), tested)]
+    search = KernelSearchCV({"svc": SVC()}, cv=folds, random_state=0).fit(X, Y)
+    expected = cross_val_score(make_pipeline(ClippedScaler(), SVC()), X, Y, cv=folds)
+    assert len(set(expected)) > 1  # or nothing would be seen
+    found = [search.cv_results_[f"split{k}_test_score"][0] for k in range(3)]
+    assert found == pytest.approx(list(expected))
+    assert search.result_.measure[-2:] == (3, 40)
 
 
 def test_pairs_take_no_groups_weights_or_splitters():

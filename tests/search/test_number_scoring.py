@@ -89,7 +89,8 @@ def test_r2_of_equal_targets_is_scikit_learns_and_of_a_single_sample_refused():
 def test_other_scores_are_of_whole_folds(given, rng):
     scoring = find_number_scoring(given, rng.normal(size=9))
     X = rng.normal(size=(20, 1))
-    losses = scoring.losses(None, Same(), X, X[:, 0] + 2.0)
+    said = JudgedNumbers(X[:, 0] + 2.0, X[:, 0], np.ones(20))
+    losses = scoring.losses(said, Same(), X, said.truth)
     expected = 2.0 if isinstance(given, str) else -2.0
     assert_allclose(losses, expected)
     assert scoring.slope is None

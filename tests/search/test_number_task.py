@@ -27,13 +27,13 @@ def race_of(predictions, task, n_folds=4):
     rows = np.arange(len(predictions))
     folds = [(np.setdiff1d(rows, test), test) for test in np.array_split(rows, n_folds)]
     race = task.start_race(candidates, folds, 0)
-    for train, test in folds:
+    for fold, (train, test) in enumerate(folds):
         for i in range(predictions.shape[1]):
             said = Fixed(predictions[test, i])
             values = task.judge(said, task.X[test], test)[0][:, None]
-            race.record(i, race.of(i), test, Outcome(values, np.ones(1), np.ones(1), 1.0, {}))
+            race.record(i, race.of(i), fold, Outcome(values, np.ones(1), np.ones(1), 1.0, {}))
         race.record(
-            race.baseline, race.of(race.baseline), test, task.evaluate(task.constant(), [{}], train, test)
+            race.baseline, race.of(race.baseline), fold, task.evaluate(task.constant(), [{}], train, test)
         )
     return race
 

@@ -30,7 +30,7 @@ def run(race, candidate, half, *rates, seconds=1.0):
     entries = race.of(candidate, alive=True)
     wrong = np.column_stack([errors_at(rate, seed=candidate) for rate in rates])
     times = np.full(len(rates), seconds)
-    race.record(candidate, entries, HALVES[half], outcome_of(wrong, times, seconds))
+    race.record(candidate, entries, half, outcome_of(wrong, times, seconds))
 
 
 def make_race(*n_settings, reference=None, seed=0):
@@ -60,7 +60,7 @@ def test_dropped_is_who_is_three_standard_errors_and_a_row_behind(n_more):
     wrong[:5, 0] = 1.0  # the best: five rows, which the other has right
     wrong[10 : 15 + n_more, 1] = 1.0
     for i in range(2):
-        race.record(i, race.of(i), HALVES[0], outcome_of(wrong[:, [i]]))
+        race.record(i, race.of(i), 0, outcome_of(wrong[:, [i]]))
     race.drop_hopeless()
     difference = wrong[:, 1] - wrong[:, 0]
     behind = difference.sum() > 3.0 * np.sqrt(np.sum(difference**2)) + 1.0
@@ -90,10 +90,10 @@ def test_the_winner_is_never_dropped_and_is_the_best_of_those_that_ran_to_the_en
     for _ in range(50):
         race = make_race(3, 3)
         wrong = (rng.random((N, 6)) < rng.uniform(0.1, 0.9, size=6)).astype(float)
-        for half in HALVES:
+        for fold, half in enumerate(HALVES):
             for i in range(2):
                 entries = race.of(i, alive=True)
-                race.record(i, entries, half, outcome_of(wrong[np.ix_(half, entries)]))
+                race.record(i, entries, fold, outcome_of(wrong[np.ix_(half, entries)]))
             race.drop_hopeless()
         assert race.alive[race.winner()]
         finalists = race.finalists()
@@ -109,8 +109,8 @@ def test_the_candidate_with_the_fewest_errors_wins_and_of_equals_the_first(n_mor
     wrong[: 9 + n_more, 0] = 1.0
     wrong[50:59, 1] = 1.0
     for i in range(2):
-        for half in HALVES:
-            race.record(i, race.of(i), half, outcome_of(wrong[half][:, [i]]))
+        for fold, half in enumerate(HALVES):
+            race.record(i, race.of(i), fold, outcome_of(wrong[half][:, [i]]))
     assert race.winner() == int(n_more > 0)
 
 
@@ -132,10 +132,10 @@ def test_who_had_no_time_for_the_last_fold_may_win_and_is_compared_on_the_rows_o
 
 def test_who_ran_on_less_than_half_of_the_rows_may_not_win():
     race = race_on([Candidate(name, SVC(), {}) for name in "ab"], N, n_folds=4)
-    for k, quarter in enumerate(np.split(np.arange(N), 4)):
-        race.record(0, race.of(0), quarter, outcome_of(np.full((25, 1), k % 2)))
+    for k in range(4):
+        race.record(0, race.of(0), k, outcome_of(np.full((25, 1), k % 2)))
         if k == 0:
-            race.record(1, race.of(1), quarter, outcome_of(np.zeros((25, 1))))
+            race.record(1, race.of(1), k, outcome_of(np.zeros((25, 1))))
             race.withdraw(1, Fate(OUT_OF_TIME, "no time"))
     assert_array_equal(race.finalists(), [0])
 
@@ -143,7 +143,7 @@ def test_who_ran_on_less_than_half_of_the_rows_may_not_win():
 def test_of_a_candidate_that_fails_with_some_settings_the_others_go_on():
     race = make_race(2, 1)
     values = np.column_stack([np.full(50, np.nan), errors_at(0.1)])
-    race.record(0, race.of(0), HALVES[0], outcome_of(values, failures={0: "no"}))
+    race.record(0, race.of(0), 0, outcome_of(values, failures={0: "no"}))
     run(race, 1, 0, 0.3)
     assert_array_equal(race.alive, [False, True, True])
     assert_array_equal(race.finalists(), [1, 2])
@@ -156,7 +156,7 @@ def test_who_fails_is_out_whatever_it_did_before():
     run(race, 0, 0, 0.3)
     run(race, 1, 0, 0.1)
     nothing = outcome_of(np.full((50, 1), np.nan), failures={0: "no"})
-    race.record(1, race.of(1), HALVES[1], nothing)
+    race.record(1, race.of(1), 1, nothing)
     assert race.winner() == 0
     assert race.fates == {1: Fate(FAILED, "no")}
     line = race.result().candidates[0]
@@ -200,8 +200,8 @@ def test_equal_predictions_differ_by_nothing_with_an_interval_around_it():
     race = make_race(1, 1)
     wrong = errors_at(0.2)[:, None]
     for i in range(2):
-        for half in HALVES:
-            race.record(i, race.of(i), half, outcome_of(wrong))
+        for fold in range(2):
+            race.record(i, race.of(i), fold, outcome_of(wrong))
     race.reference = 0
     line = race.result().as_table().loc["b"]
     assert line["difference"] == 0
@@ -230,10 +230,9 @@ def test_without_a_reference_there_are_no_differences():
 
 def said_by(race, decisions):
     """Let each setting of the first candidate say a column of decision values of the first fold."""
-    test = race.tests[0]
-    wrong = (decisions > 0) != (test % 2 == 1)[:, None]
+    wrong = (decisions > 0) != (race.rows[race.fold == 0] % 2 == 1)[:, None]
     ones = np.ones(decisions.shape[1])
-    race.record(0, race.of(0), test, Outcome(np.stack([wrong, decisions], axis=-1), ones, ones, 1.0, {}))
+    race.record(0, race.of(0), 0, Outcome(np.stack([wrong, decisions], axis=-1), ones, ones, 1.0, {}))
     race.drop_hopeless()
 
 

@@ -149,7 +149,7 @@ def test_of_pairs_the_winners_line_has_the_values_of_the_setting_that_was_fitted
             for i in range(2 - (fold == 2)):  # b misses the last fold
                 entries = race.of(i)
                 values, times = draws.normal(size=(16, len(entries))), np.ones(len(entries))
-                race.record(i, entries, tests[fold], Outcome(values, times, times, 1.0, {}))
+                race.record(i, entries, fold, Outcome(values, times, times, 1.0, {}))
         winner = race.winner()
         line = race.result(winner).candidate(race.candidates[race.entries[winner].candidate].name)
         assert line.settings == race.entries[winner].setting

@@ -144,3 +144,59 @@ def test_balanced_classes_are_tried_where_rare_ones_count_as_much():
     assert plain.best_params_ == {}
     forced = KernelSearchCV({"stump": StumpSVC(C=0.1)}, class_weight="balanced", random_state=0).fit(*rare)
     assert forced.best_estimator_[-1].class_weight == "balanced"
+
+
+WORDS = np.array(["ok", "fraud"])[Y]  # the rarer one is 1 in the numbers
+
+
+@pytest.mark.parametrize("name", ["f1", "average_precision", "precision", "recall", "jaccard", "roc_auc"])
+def test_what_the_two_classes_are_called_changes_no_score(name):
+    exact = {"svc": SVC(tol=1e-9)}  # what it says depends on the order of classes in the last digits only
+    numbers, words = (KernelSearchCV(exact, scoring=name, cv=3, random_state=0).fit(X, y) for y in (Y, WORDS))
+    assert_allclose(words.cv_results_["mean_test_score"], numbers.cv_results_["mean_test_score"], rtol=1e-6)
+    assert_allclose(words.score(X, WORDS), numbers.score(X, Y), rtol=1e-6)
+    assert_allclose(numbers.score(X, Y), metrics.get_scorer(name)(numbers, X, Y), rtol=1e-12)
+    assert name == "roc_auc" or words.result_.metric.name.endswith(" of fraud")
+
+
+THREE = make_classification(150, 5, n_informative=3, n_classes=3, class_sep=2.0, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "macro"),
+    [*((n, f"{n}_macro") for n in ("f1", "precision", "recall")), ("roc_auc", "roc_auc_ovr")],
+)
+def test_of_several_classes_scores_are_means_over_all(name, macro):
+    found = [
+        KernelSearchCV({"svc": SVC()}, scoring=one, cv=3, random_state=0).fit(*THREE) for one in (name, macro)
+    ]
+    assert_allclose(found[0].cv_results_["mean_test_score"], found[1].cv_results_["mean_test_score"])
+    assert found[0].score(*THREE) == metrics.get_scorer(macro)(found[0], *THREE)
+
+
+def test_who_has_no_probabilities_is_told_of_scores_that_need_none():
+    search = KernelSearchCV({"a": SVC(), "b": SVC()}, scoring="neg_brier_score", cv=3, random_state=0)
+    with pytest.raises(ValueError, match=r"\(a, b: scoring='neg_brier_score' needs .* use 'neg_log_loss'"):
+        search.fit(X, WORDS)
+    search.set_params(candidates={"logistic": LogisticRegression()}).fit(X, WORDS)
+    assert -0.25 < search.best_score_ < 0.0
+    assert -0.25 < search.score(X, WORDS) < 0.0
+
+
+def test_scores_of_whole_folds_count_samples_by_their_weight(rng):
+    weight = rng.integers(1, 5, size=150).astype(float)
+    folds = list(GroupKFold(3).split(X, Y, np.arange(150)))
+    search = KernelSearchCV({"svc": SVC()}, scoring="matthews_corrcoef", cv=folds, random_state=0)
+    search.fit(X, Y, sample_weight=weight)
+    for k, (train, test) in enumerate(folds):
+        scaler = ClippedScaler().fit(X[train], sample_weight=weight[train])
+        model = SVC().fit(scaler.transform(X[train]), Y[train], sample_weight=weight[train])
+        predicted = model.predict(scaler.transform(X[test]))
+        expected = metrics.matthews_corrcoef(Y[test], predicted, sample_weight=weight[test])
+        assert search.cv_results_[f"split{k}_test_score"][0] == pytest.approx(expected)
+
+
+def test_the_rarer_class_is_the_one_of_less_weight():
+    y, weight = np.repeat(["a", "b"], [10, 5]), np.repeat([1.0, 3.0], [10, 5])
+    assert find_scoring("f1", y).positive == 1
+    assert find_scoring("f1", y, weight).positive == 0

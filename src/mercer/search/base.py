@@ -39,6 +39,7 @@ from mercer.search.words import doubts
 if TYPE_CHECKING:
     import pandas as pd
 
+OF_SAMPLES = ("n_features_in_", "feature_names_in_", "encoder_")  # what a fit knows before it searches
 ONE_THREAD = 1500  # samples up to which threads of matrix products wait more than they work
 
 
@@ -76,6 +77,11 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         diagram: str = super()._html_repr()
         return f"{self.result_._repr_html_()}{diagram}" if hasattr(self, "result_") else diagram
 
+    def _forget(self) -> None:
+        """Take out what an earlier fit left: it may have been to pairs, or with another `refit`."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in OF_SAMPLES]:
+            delattr(self, name)
+
     def _search(self, task: Task, cv: Any, clock: Clock) -> None:
         """Compare the candidates, and fit the winner."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -89,8 +95,13 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             report = lambda: self._report(context, race)  # noqa: E731
             stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
             _check_some_worked(race)
+            start = time.monotonic()
             fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
+            self._forget()
             self.blend_: Any = None
+            if fitted is not None:
+                self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+                self.refit_seconds_ = time.monotonic() - start
             if isinstance(race, SampleRace):
                 self.cv_results_, self.best_index_ = race.cv_results(), winner
                 self._keep_scores(race, winner, fitted)
@@ -100,10 +111,6 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         self.compile_seconds_ = clock.excused
         asked = self.cv if isinstance(self.cv, int) else len(folds)
         self.result_ = result._replace(n_splits=max(asked, result.n_splits))
-        if fitted is not None:
-            self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
-        elif hasattr(self, "best_estimator_"):  # of an earlier fit
-            del self.best_estimator_, self.best_kernel_
         for sentence in doubts(self.result_):
             warnings.warn(sentence, SearchWarning, stacklevel=4)
         context.call_on_fit_task_end(estimator=self)
@@ -156,9 +163,14 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
     def _winner(self) -> Any:
         """Return the fitted winner, or say why there is none."""
         check_is_fitted(self, "result_")
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("the winner was not fitted: use refit=True")
+        self._check_refit()
         return self.best_estimator_
+
+    def _check_refit(self) -> bool:
+        """Say so if there is no model, nor will be one."""
+        if not hasattr(self, "best_estimator_") and (hasattr(self, "result_") or not self.refit):
+            raise AttributeError("the winner was not fitted: use refit=True")
+        return True
 
     def _predictor(self) -> Any:
         """Return what predicts: the winner, or the blend."""
@@ -234,7 +246,6 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         self, race: Race, stopped: str | None, task: Task, clock: Clock, seed: int
     ) -> tuple[Fitted | None, SearchResult, int]:
         """Fit the winner to all samples, or to as many as there is time for; if that fails, the next best."""
-        start = time.monotonic()
         while True:
             winner = race.winner()
             result = race.result(winner, stopped)
@@ -247,7 +258,6 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
                 if not len(race.finalists()):
                     raise
                 continue
-            self.refit_seconds_ = time.monotonic() - start
             result = result._replace(stopped="interrupt") if interrupted else result
             return fitted, result._replace(n_fitted=n_fitted), winner
 
@@ -346,5 +356,8 @@ def _folds_among(
 
 def _check_some_worked(race: Race) -> None:
     if not len(race.finalists()):
-        reasons = "; ".join(f"{race.candidates[i].name}: {fate.note}" for i, fate in race.fates.items())
+        notes: dict[str, list[str]] = {}
+        for i, fate in race.fates.items():
+            notes.setdefault(fate.note, []).append(race.candidates[i].name)
+        reasons = "; ".join(f"{', '.join(names)}: {note}" for note, names in notes.items())
         raise ValueError(f"no candidate could be fitted ({reasons})")

@@ -21,9 +21,9 @@ class LabelRace(SampleRace):
     task: "LabelTask"
     kind = np.float32
 
-    def keep(self, test: Index, entries: Index, values: Array) -> None:
+    def keep(self, fold: int, entries: Index, values: Array) -> None:
         """Keep losses and decision values."""
-        super().keep(test, entries, values)
+        super().keep(fold, entries, values)
         if self.scoring.slope is log_loss:
             for entry in entries:
                 self._calibrate_by_folds(int(entry))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
+from mercer.search.scorers import as_scorer
 from mercer.search.scoring import Scoring, Slope, make_metric, of_means, of_whole_folds
 
 R2 = "r2"
@@ -39,7 +40,7 @@ def find_number_scoring(given: object, y: Array) -> Scoring:
     """Return a score by its name, as scikit-learn's, or the one that a user's scorer gives."""
     name = R2 if given is None else given
     if not isinstance(name, str) or name not in NUMBER_SCORES:
-        return of_whole_folds(given)
+        return of_whole_folds(given, as_scorer(given))
     known = NUMBER_SCORES[name]
     metric = make_metric(known.key, known.shown, known.meaning)._replace(
         greater_is_better=name == R2, of_target=known.power > 0

@@ -181,7 +181,7 @@ class PairRace(Race):
         ]
         self.similarities: list[list[Array]] = [[] for _ in self.entries]
 
-    def keep(self, test: Pairs, entries: Index, values: Array) -> None:
+    def keep(self, fold: int, entries: Index, values: Array) -> None:
         """Keep the similarities; folds come in order, and who misses one does not come back."""
         for entry, column in zip(entries, values.T, strict=True):
             self.similarities[entry].append(column)

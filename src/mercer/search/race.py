@@ -73,8 +73,8 @@ class Race(ABC):
         self.fates: dict[int, Fate] = {}  # of candidates that did not run to the end
 
     @abstractmethod
-    def keep(self, test: Any, entries: Index, values: Array) -> None:
-        """Keep the values of settings on the test part of a fold."""
+    def keep(self, fold: int, entries: Index, values: Array) -> None:
+        """Keep the values of settings on the test part of a fold, by its number."""
 
     @abstractmethod
     def errors(self, entries: Index) -> Array:
@@ -108,8 +108,8 @@ class Race(ABC):
         """Return the candidates that compete, without the baseline."""
         return [i for i in range(len(self.candidates)) if i != self.baseline]
 
-    def record(self, candidate: int, entries: Index, test: Any, outcome: Outcome) -> None:
-        """Enter what came of a candidate on one fold."""
+    def record(self, candidate: int, entries: Index, fold: int, outcome: Outcome) -> None:
+        """Enter what came of a candidate on one fold, by its number."""
         failed = np.array([k in outcome.failures for k in range(len(entries))], dtype=bool)
         self.alive[entries[failed]] = False
         self.lost[entries[failed]] = self.broken[entries[failed]] = True
@@ -117,7 +117,7 @@ class Race(ABC):
             why = next(iter(outcome.failures.values()))
             self.fates[candidate] = Fate(FAILED, why if failed.all() else f"some settings failed: {why}")
         worked = entries[~failed]
-        self.keep(test, worked, outcome.values[:, ~failed])
+        self.keep(fold, worked, outcome.values[:, ~failed])
         self.fit_seconds[worked] += outcome.fit_seconds[~failed]
         self.predict_seconds[worked] += outcome.predict_seconds[~failed]
         self.n_folds[worked] += 1
@@ -131,15 +131,8 @@ class Race(ABC):
         """Return a setting, and those that may turn out better with more samples."""
         return np.array([entry])
 
-    def replace(
-        self,
-        candidate: int,
-        entries: Index,
-        tests: Sequence[Any],
-        outcomes: Sequence[Outcome],
-        n_trained: int,
-    ) -> None:
-        """Enter what came of some settings with more samples; the candidate's others are out."""
+    def replace(self, candidate: int, entries: Index, outcomes: Sequence[Outcome], n_trained: int) -> None:
+        """Enter what came of some settings with more samples, by fold; the candidate's others are out."""
         mine = self.of(candidate)
         self.alive[mine], self.lost[mine] = False, True
         self.alive[entries], self.lost[entries] = True, False
@@ -148,8 +141,8 @@ class Race(ABC):
         self.n_trained[entries] = n_trained
         self.fates.pop(candidate, None)
         self.forget(entries)
-        for test, outcome in zip(tests, outcomes, strict=True):
-            self.record(candidate, entries, test, outcome)
+        for fold, outcome in enumerate(outcomes):
+            self.record(candidate, entries, fold, outcome)
 
     def forget(self, entries: Index) -> None:  # noqa: B027
         """Take out what was kept of settings."""

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 
 from mercer._typing import Array
 from mercer.samples import encode_rows
@@ -182,10 +183,12 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
             self._search(NumberTask(X, y, more, groups, sample_weight, scoring), cv, clock)
         return self
 
+    @available_if(lambda self: self._check_refit())
     def predict(self, X: Any) -> Array:
         """Return the predictions of the winner, or of the blend."""
         return self._predictor().predict(encode_rows(self, X, reset=False))
 
+    @available_if(lambda self: self._check_refit())
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
 
@@ -209,6 +212,7 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score on new samples: that of `scoring`, as scikit-learn has it, or R²."""
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._winner()  # or say why there is none
         return float(check_scoring(self, self.scoring or R2)(self, X, y, **options))
 
     def _predictor(self) -> NumberBlend:

@@ -59,11 +59,11 @@ class SampleRace(Race):
     def begin(self, folds: "Folds", n_trained: int) -> None:
         """Take note of the folds: samples are kept by fold, one place after the other."""
         super().begin(folds, n_trained)
-        self.tests: list[Index] = [test for _, test in folds]
-        self.rows: Index = np.concatenate(self.tests)  # the sample of each place
+        tests: list[Index] = [test for _, test in folds]
+        self.rows: Index = np.concatenate(tests)  # the sample of each place
         n_labelled = len(np.unique(np.concatenate([folds[0][0], self.rows])))
         self.n_rows = n_labelled + n_trained - len(folds[0][0])  # and those without labels
-        self.fold = np.repeat(np.arange(len(folds)), [len(test) for test in self.tests])
+        self.fold = np.repeat(np.arange(len(folds)), [len(test) for test in tests])
         # a fold counts by the weight of its samples, a loss of it is a mean of as many as there are
         weight = self.task.weights[self.rows]
         self.importance = (np.bincount(self.fold, weight) / np.bincount(self.fold))[self.fold]
@@ -101,10 +101,9 @@ class SampleRace(Race):
     def losses_of(self, values: Array, rows: Index) -> Array:
         """Return the losses of values that a blend has for the samples of a fold, as the score has them."""
 
-    def keep(self, test: Index, entries: Index, values: Array) -> None:
+    def keep(self, fold: int, entries: Index, values: Array) -> None:
         """Keep the losses of the samples of a fold, and what was said of them."""
-        k = next(k for k, one in enumerate(self.tests) if np.array_equal(one, test))
-        places = np.ix_(np.flatnonzero(self.fold == k), entries)
+        places = np.ix_(np.flatnonzero(self.fold == fold), entries)
         self.losses[places], self.said[places] = values[..., 0], values[..., 1:]
 
     def forget(self, entries: Index) -> None:

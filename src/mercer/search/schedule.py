@@ -146,8 +146,8 @@ class Schedule:
             needed = 1 if group[0] in self.guessed else math.ceil(len(folds) / 2)
             if group is not first and not self._has_time_for(group[0], needed):
                 continue
-            for fold in folds:
-                stopped = self._run_fold(group, task, *fold)
+            for number, fold in enumerate(folds):
+                stopped = self._run_fold(group, task, number, *fold)
                 if stopped:
                     return stopped
                 race.drop_hopeless()
@@ -262,24 +262,24 @@ class Schedule:
         self.clock.excused += outcome.compiling
         return outcome
 
-    def _run_fold(self, group: list[int], task: Task, train: Any, test: Any) -> str | None:
+    def _run_fold(self, group: list[int], task: Task, number: int, train: Any, test: Any) -> str | None:
         """Score a group of candidates on a fold, as many as there is time for; return what stopped it."""
         race = self.race
-        self._score_baseline(task, train, test)
+        self._score_baseline(task, number, train, test)
         running = [i for i in group if len(race.of(i, alive=True))]
         for i, entries, outcome in self._evaluate(running, task, train, test):
-            race.record(i, entries, test, outcome)
+            race.record(i, entries, number, outcome)
             self.expected[i] = outcome.seconds
             if self.report():
                 return "callback"
         return "budget" if self.is_over else None
 
-    def _score_baseline(self, task: Task, train: Any, test: Any) -> None:
+    def _score_baseline(self, task: Task, number: int, train: Any, test: Any) -> None:
         """Score what takes no learning, and no time."""
         i = self.race.baseline
         if i is not None and self.race.n_folds[self.race.of(i)[0]] < self.race.n_splits:
             outcome = task.evaluate(self.race.candidates[i], [{}], train, test)
-            self.race.record(i, self.race.of(i), test, outcome)
+            self.race.record(i, self.race.of(i), number, outcome)
 
     def _evaluate(
         self, running: list[int], task: Task, train: Any, test: Any
@@ -335,8 +335,7 @@ class Schedule:
                 if self.clock.left() <= enough:  # it took longer than foretold
                     break
             if len(outcomes) == len(parts) and not any(outcome.failures for outcome in outcomes):
-                tests = [test for _, test in folds[:n_folds]]
-                race.replace(i, entries, tests, outcomes, task.size(parts[0]))
+                race.replace(i, entries, outcomes, task.size(parts[0]))
             if self.report():
                 return "callback"
         return None

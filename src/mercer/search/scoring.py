@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
 
 from mercer._typing import Array, Flags, Index
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.result import Metric
+from mercer.search.scorers import ABOUT_ONE_CLASS, find_positive, find_scorer
 
 ERROR = Metric(
     key="error",
@@ -59,6 +59,7 @@ class Scoring(NamedTuple):
     positive: int = 1
     balances: bool = False  # whether rare classes count as much as others
     unit: float = 1.0  # losses are counted in this unit, scores are not
+    weighs: bool = False  # whether the scorer takes weights of samples
 
     @property
     def is_share(self) -> bool:
@@ -68,31 +69,40 @@ class Scoring(NamedTuple):
     def losses(self, judged: Any, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
         """Return a loss for each test sample; their mean is that of the fold."""
         if self.slope is None:
-            return np.full(len(X), (self.best - float(self.scorer(fitted, X, y))) / self.unit)
+            return np.full(len(X), (self.best - self._score_fold(judged.weight, fitted, X, y)) / self.unit)
         score, slope = self.slope(judged)
         pseudo = score + len(X) * judged.weight * slope
         return np.round(
             (self.best - pseudo) / self.unit, 12
         )  # equals are to be equal: 1, not 1 less a rounding error
 
+    def _score_fold(self, weight: Array, fitted: Any, X: Array, y: NDArray[Any]) -> float:
+        options = {"sample_weight": weight} if self.weighs and np.ptp(weight) > 0.0 else {}
+        try:
+            return float(self.scorer(fitted, X, y, **options))
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"scoring={self.name!r} needs candidates that have probabilities: use 'neg_log_loss' or "
+                "'roc_auc_ovr', for which decision values do"
+            ) from error
+
     def value(self, loss: float) -> float:
         """Return what a mean loss is called: an error stays one, a score is a score."""
         return self.best - self.unit * loss if self.metric.greater_is_better else self.unit * loss
 
 
-def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
+def find_scoring(given: Any, y: NDArray[Any], weight: Array | None = None) -> Scoring:
     """Return a score by its name, as scikit-learn's, or the one that a user's scorer gives."""
     if given is None or given == "accuracy":
         return ACCURACY
-    classes, counts = np.unique(y, return_counts=True)
+    classes, positive = np.unique(y), find_positive(y, weight)
+    of_one = f" of {classes[positive]}" if given in ABOUT_ONE_CLASS and len(classes) == 2 else ""
     if not isinstance(given, str) or given not in KNOWN:
-        return of_whole_folds(given)
-    positive = 1
-    if len(classes) == 2 and classes[1] not in (1, True):  # of words, the rarer one
-        positive = 0 if classes[0] in (1, True) or counts[0] < counts[1] else 1
+        return of_whole_folds(given, find_scorer(given, classes, positive), of_one, positive)
     shown, meaning, slope, best, balances = KNOWN[given]
-    if given in ABOUT_ONE_CLASS and len(classes) == 2:
-        shown = f"{shown} of {classes[positive]}"
+    shown += of_one
     if given == "neg_log_loss":
         metric = make_metric("log_loss", shown, meaning)._replace(greater_is_better=False)
     else:
@@ -100,26 +110,17 @@ def find_scoring(given: Any, y: NDArray[Any]) -> Scoring:
     return Scoring(given, metric, slope, None, best, positive, balances)
 
 
-def of_whole_folds(given: Any) -> Scoring:
-    """Return a score that is known for whole folds only."""
-    scorer = check_scoring(_Anything(), scoring=given)
+def of_whole_folds(given: Any, scorer: Any, of_one: str = "", positive: int = 1) -> Scoring:
+    """Return a score that is known for whole folds only; a user's own scorer gets no weights."""
     name = given if isinstance(given, str) else getattr(given, "__name__", "score")
-    return Scoring(name, make_metric(name, name, "the mean over folds"), None, scorer, best=0.0)
+    metric = make_metric(name, f"{name}{of_one}", "the mean over folds")
+    weighs = isinstance(given, str) and scorer._accept_sample_weight()
+    return Scoring(name, metric, None, scorer, 0.0, positive, weighs=weighs)
 
 
 def make_metric(key: str, name: str, meaning: str) -> Metric:
     """Return a metric whose value is a score."""
     return Metric(key, name, meaning, f"Expected {name} on new samples: {{measure}}", False, True)
-
-
-class _Anything:
-    """An estimator for scikit-learn's check of a scorer's name, which looks at nothing else."""
-
-    def fit(self) -> None:
-        """Do nothing."""
-
-    def score(self) -> None:
-        """Do nothing."""
 
 
 def of_means(values: Array, weight: Array) -> Slope:
@@ -245,7 +246,6 @@ def log_chances(truth: Index, decisions: Array, weight: Array, part: Index) -> A
     return values
 
 
-ABOUT_ONE_CLASS = ("average_precision", "f1")
 KNOWN: dict[str, tuple[str, str, Callable[[Judged], Slope], float, bool]] = {
     "balanced_accuracy": (
         "balanced accuracy",

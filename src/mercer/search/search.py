@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -23,6 +22,7 @@ from mercer.search.label_task import LabelTask
 from mercer.search.pair_task import PairTask
 from mercer.search.result import Measure
 from mercer.search.schedule import Clock
+from mercer.search.scorers import find_positive, find_scorer
 from mercer.search.scoring import find_scoring
 from mercer.search.task import Fitted
 
@@ -52,8 +52,9 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
     scoring : str, callable or None, default=None
         What candidates are judged by, as scikit-learn calls it: "accuracy" (None), "balanced_accuracy",
         "roc_auc", "average_precision", "neg_log_loss", "f1", "f1_macro"; or another scorer, which is known
-        for whole folds only and has wider intervals. Average precision and F1 of two classes are those of
-        class 1, or of the rarer one if there is no class called 1.
+        for whole folds only and has wider intervals. Average precision, F1, precision and recall of two
+        classes are those of class 1, or of the rarer one if there is no class called 1; of several classes
+        they are the means over all, and "roc_auc" is that of each against the rest.
     cv : int, splitter or iterable, default=5
         Number of folds, fewer if a class has fewer samples; or what gives training and test samples, as in
         scikit-learn. A number with `groups` keeps each group together.
@@ -193,7 +194,11 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         clock = Clock(time.monotonic(), self.budget)
         task, cv = self._check(X, y, pairs, unlabelled, groups, sample_weight)
         self._search(task, cv, clock)
-        self._classes = task.classes if isinstance(task, LabelTask) else None
+        if isinstance(task, LabelTask):
+            self._classes: NDArray[Any] | None = task.classes
+            self._positive = find_positive(task.y, task.sample_weight)
+        else:
+            self._classes = None
         return self
 
     @property
@@ -213,22 +218,20 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
             raise AttributeError("it was fitted to pairs, and knows no classes")
         return self._classes
 
+    @available_if(lambda self: self._classifies())
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predictions of the winner, or of the blend."""
-        estimator = self._predictor()
-        if not hasattr(estimator, "predict"):
-            raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
-        labels: NDArray[Any] = estimator.predict(encode_rows(self, X, reset=False))
+        labels: NDArray[Any] = self._predictor().predict(encode_rows(self, X, reset=False))
         return labels
 
-    @available_if(lambda self: self.blend_ or hasattr(self.best_estimator_, "decision_function"))
+    @available_if(lambda self: self._classifies("decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the winner, or of the blend."""
         estimator = self._predictor()
         values: Array = estimator.decision_function(encode_rows(self, X, reset=False))
         return values
 
-    @available_if(lambda self: self.calibration_ is not None)
+    @available_if(lambda self: self._classifies() and getattr(self, "calibration_", ...) is not None)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, one column for each of `classes_`.
 
@@ -244,8 +247,18 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score on new samples: that of `scoring`, as scikit-learn has it, or the accuracy."""
+        self._predictor()  # or say why there is none
+        scorer = find_scorer(self.scoring or "accuracy", self.classes_, self._positive)
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(check_scoring(self, self.scoring or "accuracy")(self, X, y, **options))
+        return float(scorer(self, X, y, **options))
+
+    def _classifies(self, method: str = "predict") -> bool:
+        """Return whether there is a classifier that has a method, or may be one after a fit."""
+        self._check_refit()
+        if getattr(self, "_classes", ...) is None:
+            raise AttributeError("it was fitted to pairs, and knows no classes: use best_kernel_")
+        winner = getattr(self, "best_estimator_", None)
+        return winner is None or self.blend_ is not None or hasattr(winner, method)
 
     def _check(
         self, X: Any, y: Any, pairs: Any, unlabelled: Any, groups: Any, sample_weight: Any
@@ -273,7 +286,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
             there = f"one class: {classes[0]}" if len(classes) else "none"
             raise ValueError(f"a search needs samples of two or more classes, but y holds {there}")
         more = self._encode_more(unlabelled, X.shape[1])
-        scoring = find_scoring(self.scoring, y)
+        scoring = find_scoring(self.scoring, y, sample_weight)
         self._check_blend(scoring)
         return LabelTask(X, y, more, groups, sample_weight, scoring, self.class_weight), cv
 

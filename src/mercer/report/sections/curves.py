@@ -31,7 +31,8 @@ def show_curves(subject: Subject) -> Section:
     if len(classes) != 2 or len(np.unique(data.y)) != 2:
         raise Omitted("they are of two classes")
     assert isinstance(subject.task, LabelTask)
-    positive = find_scoring(subject.search.scoring, subject.task.y).positive  # as the top of the page has it
+    y, weight = subject.task.y, subject.task.sample_weight
+    positive = find_scoring(subject.search.scoring, y, weight).positive  # as the top of the page has it
     truth = data.y == classes[positive]
     values = (1.0 if positive else -1.0) * decision_values(data.predictor, data.X, classes)
     text = [

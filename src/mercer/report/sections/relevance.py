@@ -83,7 +83,7 @@ def choose_losses(subject: Subject, data: HeldOut) -> Losses:
     """Return the score that was asked for; if none was, the log loss of classes or the RMSE of numbers."""
     given = subject.search.scoring
     if isinstance(subject.task, LabelTask):
-        scoring = None if given is None else find_scoring(given, subject.task.y)
+        scoring = None if given is None else find_scoring(given, subject.task.y, subject.task.sample_weight)
         known = scoring is None or scoring.metric.key == "log_loss"
         return label_losses(subject, data) if known else of_score(scoring, data, subject.search.classes_)
     return number_losses(data) if given is None else of_score(find_number_scoring(given, data.y), data)
