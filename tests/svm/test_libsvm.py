@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from mercer import StumpSVC
 from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.few_rows import MOST_ROWS, are_few
-from mercer.svm.libsvm import FlatProblems, multiply_by_problem
+from mercer.svm.libsvm import FlatProblems, multiply_by_problem, polish
 from mercer.svm.multiclass import split_problems
 
 
@@ -45,6 +45,37 @@ def test_violations_of_all_problems_are_those_of_each(drawn, rng, free):
         one = measure_violation(coef[mine], value[mine], flat.y[mine], lower[mine], upper[mine])
         assert residual[p] == pytest.approx(one[0], abs=1e-12)
         assert p == 2 or intercept[p] == pytest.approx(one[1], abs=1e-12)
+
+
+def test_the_last_digits_of_all_problems_solve_the_system_of_each(drawn, rng):
+    problems, flat = drawn[:2]
+    X = rng.normal(size=(44, 5))
+    K = -cdist(X, X, "cityblock")
+    coef, free = rng.normal(size=len(flat.rows)), rng.random(len(flat.rows)) < 0.4
+    value = np.zeros(len(coef))
+    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    polished, its_value = coef.copy(), value.copy()
+    polish(K, flat.rows, flat.start, free, flat.y - value, 1000, polished, its_value)
+    for (rows, y), mine in zip(problems, flat.slices, strict=True):
+        among, own = K[np.ix_(rows, rows)], free[mine]
+        assert own.sum() >= 2
+        system = np.block([[among[np.ix_(own, own)], np.ones((own.sum(), 1))], [np.ones(own.sum()), 0.0]])
+        step = np.linalg.solve(system, np.append((y - value[mine])[own], -coef[mine].sum()))[:-1]
+        np.testing.assert_allclose((polished - coef)[mine][own], step, rtol=1e-6, atol=1e-6)
+        assert np.array_equal(polished[mine][~own], coef[mine][~own])
+        np.testing.assert_allclose(its_value[mine], among @ polished[mine], rtol=1e-8, atol=1e-8)
+
+
+def test_problems_of_too_many_free_rows_or_of_one_keep_their_digits(drawn, rng):
+    flat = drawn[1]
+    K, (coef, value) = np.eye(44), rng.normal(size=(2, len(flat.rows)))
+    one = np.zeros(len(coef), bool)
+    one[flat.start[:-1]] = True
+    for free, most in ((np.ones(len(coef), bool), 5), (one, 1000)):
+        polished, its_value = coef.copy(), value.copy()
+        polish(K, flat.rows, flat.start, free, flat.y - value, most, polished, its_value)
+        assert np.array_equal(polished, coef)
+        assert np.array_equal(its_value, value)
 
 
 @pytest.mark.parametrize("C", [1e-4, 0.1, 8.0])

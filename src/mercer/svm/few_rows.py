@@ -21,7 +21,6 @@ MOST_ROWS = 3000
 LARGE_C = 0.1
 LIBSVM_STEPS = 20_000  # after these, or so many for each row, it may go on for hours: Newton steps are faster
 STEPS_OF_A_ROW = 20
-SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 BLOCK = 512  # columns of the Gram matrix that are summed up while they are in the cache
 
 
@@ -67,7 +66,7 @@ def fit_by_libsvm(
     shaping = Shaping(columns, columns.argsort(axis=1), columns.sum(axis=0), rows.units)
     steps = max(LIBSVM_STEPS, STEPS_OF_A_ROW * len(order)) if max_iter is None else max_iter
     for C in Cs:
-        found = solve_completely(K, label, placed, C * bound, scheme, tol=tol, share=SHARE, max_iter=steps)
+        found = solve_completely(K, label, placed, C * bound, scheme, tol=tol, max_iter=steps)
         fits = shaping.finish(found)
         if max_iter is None:
             for p in np.flatnonzero(found.residual > tol).tolist():

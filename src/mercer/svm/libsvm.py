@@ -2,29 +2,24 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 from scipy.spatial.distance import pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
-from mercer._typing import Array, Index
+from mercer._typing import Array, Flags, Index
 from mercer.compiled import njit
-from mercer.limits import one_thread
-from mercer.solvers.stump_svm import measure_violation
 from mercer.svm.multiclass import TwoClassProblem
 
+SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
-POLISH_ROWS = (
-    150  # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
-)
-POLISH_PROBLEMS = 100  # small ones of more than 14 classes are not worth it: votes do not depend on digits
-THREADS_ROWS = 96  # up to which products are too small for threads of theirs
+# free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
+POLISH_ROWS = 150
 RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
 HUGE = 1e300
 
@@ -160,23 +155,31 @@ def solve_completely(
     *,
     tol: float,
     max_iter: int | None,
-    share: float = 1.0,
 ) -> "FlatSolutions":
-    """Solve the SVMs with all their digits; LIBSVM is given a share of the tolerance."""
-    found = solve_on_gram(K, label, C, scheme, tol=share * tol, max_iter=max_iter, warn=False)
+    """Solve the SVMs with all their digits."""
+    found = solve_on_gram(K, label, C, scheme, tol=SHARE * tol, max_iter=max_iter, warn=False)
+    return complete(K, found, problems, C)
+
+
+def complete(K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: Array) -> "FlatSolutions":
+    """Return LIBSVM's solutions with their last digits, and how good they are."""
     flat = FlatProblems.of(problems)
     coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
-    value = np.zeros(len(coef))
+    value, lower, upper = np.zeros(len(coef)), np.minimum(reach, 0.0), np.maximum(reach, 0.0)
     multiply_by_problem(K, flat.rows, flat.start, coef, value)
-    lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
+    if _polishes.get():
+        polished, its_value, error = coef.copy(), value.copy(), flat.y - value
+        free = (lower < coef) & (coef < upper)
+        polish(K, flat.rows, flat.start, free, error, POLISH_ROWS, polished, its_value)
+        after, b = flat.measure_violations(polished, its_value, lower, upper)
+        outside = np.add.reduceat((polished < lower) | (polished > upper), flat.start[:-1]) > 0
+        # where this is no better, LIBSVM's tolerance hid the right rows
+        better = (after < residual) & ~outside
+        residual, intercept = np.where(better, (after, b), (residual, intercept))
+        of_row = better[flat.number]
+        coef, value = np.where(of_row, (polished, its_value), (coef, value))
     objective = np.add.reduceat(coef * (0.5 * value - flat.y), flat.start[:-1])
-    polish = _polishes.get() and len(problems) <= POLISH_PROBLEMS
-    with one_thread() if polish and len(K) > THREADS_ROWS else nullcontext():
-        for p, ((rows, y), mine) in enumerate(zip(problems if polish else (), flat.slices, strict=False)):
-            coef[mine], intercept[p], objective[p], residual[p] = finish_dual(
-                _among(K, rows), y, coef[mine], C[rows]
-            )
     return FlatSolutions(flat, coef, intercept, objective, residual, found.n_iter)
 
 
@@ -244,63 +247,67 @@ def multiply_by_problem(K: Array, rows: Index, start: Index, coef: Array, out: A
                     values[i] += c * line[mine[i]]
 
 
-def _among(K: Array, rows: Index) -> Array:
-    """Return the part of some rows; all of them are in their order."""
-    return K if len(rows) == len(K) else K[np.ix_(rows, rows)]
+@njit(cache=True, nogil=True, fastmath=True)
+def polish(
+    K: Array, rows: Index, start: Index, free: Flags, error: Array, most: int, coef: Array, value: Array
+) -> None:
+    """Add Δc to c and K Δc to `value`: K_FF Δc + b = (y − K c)_F, ΣΔc = −Σc for free rows F of each problem.
+
+    The first of them gives way to the others, so that the sum is kept; K among these, as seen from it, is
+    positive definite but for rows that are repeated, which a ridge keeps regular.
+    """
+    for p in range(len(start) - 1):
+        begin, end = start[p], start[p + 1]
+        F = begin + np.flatnonzero(free[begin:end])
+        m = len(F) - 1
+        if not 1 <= m < most:
+            continue
+        first, line, ridge = F[0], K[rows[F[0]]], 0.0
+        for k in F:
+            ridge += RIDGE * abs(line[rows[k]]) / len(F)
+        mass, corner = coef[begin:end].sum(), line[rows[first]] + ridge
+        L, step = np.empty((m, m)), np.empty(m)
+        regular = True
+        for i in range(m):  # of Cholesky, and the right-hand side with it
+            own, across = K[rows[F[i + 1]]], line[rows[F[i + 1]]]
+            step[i] = error[F[i + 1]] - error[first] + mass * (across - corner)
+            for j in range(i + 1):
+                entry = own[rows[F[j + 1]]] - across - line[rows[F[j + 1]]] + corner
+                for k in range(j):
+                    entry -= L[i, k] * L[j, k]
+                if j < i:
+                    L[i, j] = entry / L[j, j]
+                    step[i] -= L[i, j] * step[j]
+                else:
+                    entry += ridge
+                    regular = regular and entry > 0.0
+                    L[i, i] = np.sqrt(max(entry, ridge))
+            step[i] /= L[i, i]
+        if not regular:
+            continue
+        for i in range(m - 1, -1, -1):
+            step[i] /= L[i, i]
+            for j in range(i):
+                step[j] -= L[i, j] * step[i]
+        moved = -mass - step.sum()
+        for i in range(-1, m):
+            change = moved if i < 0 else step[i]
+            own = K[rows[F[i + 1]]]
+            coef[F[i + 1]] += change
+            for j in range(begin, end):
+                value[j] += change * own[rows[j]]
 
 
 def finish_problems(
     K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: Array
 ) -> tuple[GramSVMs, Array, Array]:
-    """Return the SVMs, unless there are many with all their digits, and the objectives and residuals.
+    """Return the SVMs with all their digits, and the objectives and residuals.
 
     Without the last digits, these are not known.
     """
     if not _polishes.get():
         unknown = np.full(len(problems), np.nan)
         return found, unknown, unknown
-    coef, ends = np.zeros_like(found.coef), []
-    polish = len(problems) <= POLISH_PROBLEMS
-    for p, (rows, y) in enumerate(problems):
-        done = finish_dual(_among(K, rows), y, found.coef[rows, p], C[rows], polish=polish)
-        coef[rows, p] = done.coef
-        ends.append(done[1:])
-    intercept, objective, residual = np.array(ends).T
-    return GramSVMs(coef, intercept, found.n_iter), objective, residual
-
-
-def finish_dual(K: Array, y: Array, coef: Array, bound: Array, *, polish: bool = True) -> DualSolution:
-    """Return LIBSVM's solution of a two-class problem with the last digits, and how good it is."""
-    reach = y * bound
-    lower, upper = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
-    value = _product(K, coef)
-    residual, intercept = measure_violation(coef, value, y, lower, upper)
-    F = np.flatnonzero((lower < coef) & (coef < upper))
-    if polish and _polishes.get() and 2 <= len(F) <= POLISH_ROWS:
-        polished, polished_value = _polish(K, F, y, coef, value)
-        # where this is no better, LIBSVM's tolerance hid the right rows
-        if np.all((polished[F] >= lower[F]) & (polished[F] <= upper[F])):
-            after, b = measure_violation(polished, polished_value, y, lower, upper)
-            if after < residual:
-                coef, value, residual, intercept = polished, polished_value, after, b
-    return DualSolution(coef, intercept, float(0.5 * coef @ value - y @ coef), residual)
-
-
-def _polish(K: Array, F: Index, y: Array, coef: Array, value: Array) -> tuple[Array, Array]:
-    """Solve K_FF Δc + b = (y − K c)_F, ΣΔc = −Σc for the free rows F; return c and K c after it."""
-    system = np.ones((len(F) + 1, len(F) + 1))
-    system[:-1, :-1], system[-1, -1] = K[F[:, None], F], 0.0
-    r = np.append((y - value)[F], -coef.sum())
-    system.flat[: -1 : len(system) + 1] += RIDGE * float(np.abs(K[F[0], F]).mean())
-    *_, solved, _ = dgesv(system, r)  # as np.linalg.solve, whose checks take as long
-    step = solved[:-1]
-    polished = coef.copy()
-    polished[F] += step
-    return polished, value + step @ K[F]
-
-
-def _product(K: Array, coef: Array) -> Array:
-    """Return K c, whose columns of coefficients zero are not read."""
-    support = np.flatnonzero(coef)
-    product: Array = coef[support] @ K[support] if 2 * len(support) < len(coef) else K @ coef
-    return product
+    done, coef = complete(K, found, problems, C), np.zeros_like(found.coef)
+    coef[done.problems.rows, done.problems.number] = done.coef
+    return GramSVMs(coef, done.intercept, found.n_iter), done.objective, done.residual
