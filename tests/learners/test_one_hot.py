@@ -43,3 +43,12 @@ def test_a_step_is_two_deviations_of_the_other_columns(rng):
 def test_without_other_columns_a_step_is_one(rng):
     X = encode(rng.integers(0, 3, 50))
     assert_allclose(X / category_scale(X), X / 2)
+    assert_allclose(X / category_scale(X, np.ones(50)), X / 2)
+
+
+def test_rows_of_a_weight_are_repeated_rows(rng):
+    X = np.hstack([rng.normal(size=(40, 3)) ** 3, encode(np.arange(40) % 3)])
+    weight = rng.integers(1, 6, size=40)
+    repeated = category_scale(np.repeat(X, weight, axis=0))
+    assert_allclose(category_scale(X, weight), repeated, rtol=1e-9)
+    assert np.abs(category_scale(X) / repeated - 1.0).max() > 1e-3  # or nothing would be seen

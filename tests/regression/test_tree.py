@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import KFold
@@ -89,6 +90,17 @@ def test_categories_are_one_step_as_in_the_classifier(rng):
     assert TreeRegressor().fit(rows, rows[:, 3] + kinds[:, 0]).kernel_.scale[0] != 1.0
     plain = TreeRegressor(categories=None).fit(rows, rows[:, 3] + kinds[:, 0])
     assert type(plain.kernel_).__name__ == "Tree"
+
+
+@pytest.mark.parametrize("model", [TreeRegressor(), TreeRegressorCV(Cs=[4.0], gammas=[0.5], cv=2)], ids=repr)
+def test_with_categories_too_the_kernel_of_weights_is_that_of_repeats(model, rng):
+    rows = np.column_stack([np.eye(3)[rng.integers(0, 3, 60)], rng.normal(size=60) ** 3])
+    y, weight = rows[:, 3] + rows[:, 0], rng.integers(0, 4, size=60)
+    repeated = np.repeat(np.arange(60), weight)
+    once = clone(model).fit(rows, y, sample_weight=weight)
+    again = clone(model).fit(rows[repeated], y[repeated])
+    assert_allclose(once.kernel_(rows), again.kernel_(rows), rtol=1e-9)
+    assert_allclose(clone(model).fit(rows, y).kernel_.scale[3], 1.0)
 
 
 def test_wrong_options_are_named():

@@ -4,6 +4,7 @@ import pickle
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from mercer import KernelBoost, KernelRegressor
 from mercer.kernels import FeatureKernel, Perceptron, Stump
 from mercer.svm import kernel_svc
 from mercer.svm.kernel_svc import KernelSVC, PairwiseSVMs
@@ -194,6 +196,23 @@ def test_the_learner_gets_what_is_given_and_nothing_else(rng):
     assert_array_equal(model.learner_.seen_["X"], X)
     assert model.kernel_ is model.learner_.kernel_
     assert not hasattr(learner, "kernel_")
+
+
+@pytest.mark.parametrize("machine", [KernelSVC, KernelRegressor])
+def test_names_of_unlabelled_samples_are_those_of_the_labelled_ones(machine, rng):
+    X, y = MOONS[0], np.arange(80) % 3
+    table = pd.DataFrame(X, columns=["a", "b"])
+    more = pd.DataFrame(rng.normal(size=(5, 2)), columns=["a", "b"])
+    fitted = machine(MeansLearner()).fit(table, y, unlabelled=more)  # without a warning
+    assert_array_equal(fitted.learner_.seen_["unlabelled"], more)
+    with pytest.raises(ValueError, match="same order"):
+        machine(MeansLearner()).fit(table, y, unlabelled=more[["b", "a"]])
+    with pytest.raises(ValueError, match="unlabelled has 1 features, X has 2"):
+        machine(MeansLearner()).fit(X, y, unlabelled=more.to_numpy()[:, :1])
+    learned = [KernelBoost(n_rounds=2, random_state=0) for _ in range(2)]
+    named = machine(learned[0]).fit(table, y, unlabelled=more)
+    plain = machine(learned[1]).fit(X, y, unlabelled=more.to_numpy())
+    assert_allclose(named.predict(table), plain.predict(X), rtol=1e-6)
 
 
 def test_the_svm_of_a_learner_is_the_svm_of_its_kernel():

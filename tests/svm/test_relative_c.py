@@ -37,6 +37,18 @@ def test_a_relative_C_is_divided_by_the_spread_of_the_rows_in_feature_space(data
     assert np.abs(plain.decision_function(X) - ours.decision_function(X)).max() > 1e-2
 
 
+@EACH_DATA
+@pytest.mark.parametrize("solver", ["gram", "features"])
+def test_rows_of_a_weight_are_repeated_rows(data, solver):
+    X, y = data
+    weight = np.random.default_rng(0).integers(0, 5, size=len(y))
+    weight[X[:, 0] > np.median(X[:, 0])] *= 3  # the mean is elsewhere, and so is the spread
+    rows = np.repeat(np.arange(len(y)), weight)
+    model = KernelSVC(Projected(np.eye(X.shape[1])), C=1.0, relative_C=True, solver=solver, tol=1e-6)
+    once = model.fit(X, y, sample_weight=weight).decision_function(X)
+    assert_allclose(once, model.fit(X[rows], y[rows]).decision_function(X), atol=1e-4)
+
+
 @pytest.mark.parametrize("kernel", [RBF(0.7), Stump()], ids=repr)
 def test_neither_the_scale_of_a_kernel_nor_a_constant_in_it_matters(kernel):
     X, y = MOONS

@@ -359,9 +359,10 @@ def test_a_kernel_svm_is_that_of_numpy_by_either_road(device, solver, kind):
     X, names = X.astype(kind).astype(float), np.array(["a", "b", "c"])[y]
     kernel = Projected(np.random.default_rng(0).normal(size=(4, 3)))
     model = KernelSVC(kernel, C=2.0, solver=solver, relative_C=True, class_weight="balanced", tol=1e-5)
-    expected = clone(model).fit(X, names)
+    weight = np.where(X[:, 0] > 6.0, 5.0, 1.0)  # the spread is that of weighted samples
+    expected = clone(model).fit(X, names, sample_weight=weight)
     T = put(X.astype(kind), device)
-    found = clone(model).fit(T, names)
+    found = clone(model).fit(T, names, sample_weight=put(weight, device))
     assert_allclose(numpy(found.decision_function(T)), expected.decision_function(X), atol=2e-3)
     assert np.mean(found.predict(T) == expected.predict(X)) > 0.99
 

@@ -165,6 +165,19 @@ def test_a_category_is_one_split_however_rare_it_is(rng):
     assert_allclose(distance[2, 5], 4.0)  # two categories
 
 
+@pytest.mark.parametrize("ranks", [False, True])
+def test_with_categories_too_weights_are_repeats(ranks, rng):
+    X, _ = table(rng)
+    y, weight = (X[:, 0] + X[:, 2] > 0).astype(int), rng.integers(0, 4, size=len(X))
+    X[:, :2] **= 3  # a deviation that some rows have most of
+    rows = np.repeat(np.arange(len(X)), weight)
+    once = TreeSVC(ranks=ranks, tol=1e-8).fit(X, y, sample_weight=weight)
+    again = TreeSVC(ranks=ranks, tol=1e-8).fit(X[rows], y[rows])
+    assert_allclose(once.decision_function(X), again.decision_function(X), atol=1e-5)
+    chosen = TreeSVCCV(Cs=[1.0], gammas=[1.0], cv=2, ranks=ranks).fit(X, y, sample_weight=weight)
+    assert_allclose(chosen.kernel_(X), again.kernel_(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("model", [TreeSVC(ranks=True), TreeSVCCV(ranks=True, cv=3)], ids=repr)
 def test_with_ranks_it_is_the_svm_of_ranks_in_units_of_their_deviation(model, rng):
     X = rng.lognormal(sigma=2.0, size=(150, 3))

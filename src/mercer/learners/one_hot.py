@@ -27,17 +27,22 @@ def find_one_hot(X: Array) -> list[Index]:
     return groups
 
 
-def category_scale(X: Array) -> Array | None:
+def category_scale(X: Array, weight: Array | None = None) -> Array | None:
     """Return what to divide columns by, so that a change of a category is one step; None if there is none.
 
     By the city-block distance a change of category moves two columns, each of them by half a step. A step is
-    what tells two rows apart in the other columns: twice their median standard deviation.
+    what tells two rows apart in the other columns: twice their median standard deviation, in which rows count
+    by their weight.
     """
     groups = find_one_hot(X)
     if not groups:
         return None
     columns = np.concatenate(groups)
-    others = np.delete(X, columns, axis=1).std(axis=0)
+    numbers = np.delete(X, columns, axis=1)
+    others = numbers.std(axis=0)
+    if weight is not None:
+        centred = numbers - np.average(numbers, axis=0, weights=weight)
+        others = np.sqrt(np.average(centred**2, axis=0, weights=weight))
     step = 2.0 * float(np.median(others[others > 0])) if np.any(others > 0) else 1.0
     scale = np.ones(X.shape[1])
     scale[columns] = np.ptp(X[:, columns], axis=0) / (step / 2.0)

@@ -53,8 +53,8 @@ class TreeMachine(PathRegressor):
         self.method_ = "exact" if exact else "nystroem"
         self._draw_seed()
 
-    def _columns(self, X: Array) -> Columns:
-        return find_columns(X, ranks=False, categories=self.categories == "auto")
+    def _columns(self, X: Array, weight: Array) -> Columns:
+        return find_columns(X, weight, ranks=False, categories=self.categories == "auto")
 
     def _use(self, kernel: Kernel) -> None:
         self.kernel_ = kernel
@@ -195,10 +195,10 @@ class TreeRegressor(FixedCRegressor, TreeMachine):
         if self.gamma is not None:
             check_positive(self.gamma, "gamma")
         samples, loss = super()._check_training(X, y, sample_weight)
-        counted = samples.X[samples.weight > 0]
-        columns, gamma = self._columns(counted), self.gamma
+        counted = samples.select(np.flatnonzero(samples.weight > 0))
+        columns, gamma = self._columns(counted.X, counted.weight), self.gamma
         if gamma is None:
-            gamma = self.relative_gamma * median_gamma(columns.seen(counted))
+            gamma = self.relative_gamma * median_gamma(columns.seen(counted.X))
         self._use(columns.kernel(float(gamma)))
         return samples, loss
 
@@ -304,7 +304,7 @@ class TreeRegressorCV(SelectedCRegressor, TreeMachine):
         folds = self._split(samples, groups)
         counted = np.flatnonzero(samples.weight > 0)
         few, X_counted = self._thin(counted, folds), samples.X[counted]
-        columns = self._columns(X_counted)
+        columns = self._columns(X_counted, samples.weight[counted])
         self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(X_counted))
         results = []
         for gamma in self.gammas_:

@@ -1,7 +1,7 @@
 """A learner and a support vector machine as one classifier."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -10,15 +10,17 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, compute_sample_weight, gen_batches
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _check_feature_names, has_fit_parameter
 
 from mercer._typing import Array, Index
 from mercer.arrays import at_once, is_of_numpy, is_of_torch, is_tensor, like, namespace, zeros_like_rows
 from mercer.kernels import FeatureKernel
 from mercer.kernels.tensors import gram_of
 from mercer.kernels.tree import fit_kernel
+from mercer.learners.base import check_unlabelled
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option, check_positive
+from mercer.solvers.kernel_ridge import spread
 from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.svm.base import Samples, SVMClassifier, check_samples
 from mercer.svm.libsvm import finish_problems, solve_on_gram
@@ -82,8 +84,9 @@ class KernelSVC(SVMClassifier):
         The penalty of margin violations. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
         None is the C that the learner learns for, if it has an `svm_C` (`Superkernel`), and else 1.
     relative_C : bool, default=False
-        Whether `C` is divided by the mean squared distance of the samples from their mean in the feature
-        space of the kernel, so that its scale does not matter: then search C over 0.1 … 100.
+        Whether `C` is divided by the mean squared distance of the samples, weighted by `sample_weight`, from
+        their mean in the feature space of the kernel, so that its scale does not matter: then search C over
+        0.1 … 100.
     kernel_per_class_pair : bool, default=False
         Whether each pair of classes has the part of the kernel that suits it, which the learner's
         `kernel_for` chooses: of `KernelBoost`, the number of rounds that is best aligned with the labels of
@@ -219,7 +222,8 @@ class KernelSVC(SVMClassifier):
         if self.kernel_per_class_pair:
             self.svms_ = [self._solve_pair(counted.select(rows), y, C) for rows, y in problems]
         else:
-            self.svms_ = [self._solve(self.kernel_, counted.X, problems, C * counted.weight)]
+            weights = C * counted.weight, counted.sample_weight
+            self.svms_ = [self._solve(self.kernel_, counted.X, problems, *weights)]
         self.n_iter_ = xp.concat([svms.n_iter for svms in self.svms_])
         if not is_of_numpy(samples.X) and not is_of_torch(samples.X):
             follow(self, X)
@@ -262,25 +266,38 @@ class KernelSVC(SVMClassifier):
             weight = compute_sample_weight("balanced", pair.y)
             weight = weight if pair.sample_weight is None else weight * pair.sample_weight
         everything = [TwoClassProblem(np.arange(len(y)), y)]
-        return self._solve(self.learner_.kernel_for(pair.X, pair.label), pair.X, everything, C * weight)
+        kernel = self.learner_.kernel_for(pair.X, pair.label)
+        return self._solve(kernel, pair.X, everything, C * weight, pair.sample_weight)
 
-    def _solve(self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array) -> PairwiseSVMs:
-        """Solve all problems with one kernel, on its features or on its Gram matrix."""
+    def _solve(
+        self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array, weight: Array | None
+    ) -> PairwiseSVMs:
+        """Solve all problems with one kernel, on its features or on its Gram matrix.
+
+        By `weight` samples count for the distances that C may be relative to.
+        """
         if self.solver != "gram" and _has_features(kernel):
             F = namespace(X).astype(_features(kernel, X), C.dtype, copy=False)
             if self.solver == "features" or self._suits_features(F, problems, C):
-                return self._solve_on_features(kernel, F, problems, C)
+                return self._solve_on_features(kernel, F, problems, C / self._unit(_spread, F, weight))
         if self.solver == "features":
             raise ValueError(
                 f"{kernel} has no finite feature map: use solver='gram' or 'auto', or a FeatureKernel"
             )
         advice = "Use fewer samples, or a learner with a feature map."
         if not is_of_numpy(X):
-            return self._solve_on_device(
-                DeviceGram.of(partial(gram_of, kernel), X, advice), kernel, X, problems, C
-            )
+            gram = DeviceGram.of(partial(gram_of, kernel), X, advice)
+            C = C / self._unit(DeviceGram.spread, gram, weight)
+            return self._solve_on_device(gram, kernel, X, problems, C)
         check_gram_fits(len(X), advice)
-        return self._solve_on_gram(kernel, X, problems, C)
+        K = kernel(X)
+        return self._solve_on_gram(K, kernel, X, problems, C / self._unit(_spread_of_gram, K, weight))
+
+    def _unit(
+        self, spread: Callable[[Any, Array | None], float], samples: Any, weight: Array | None
+    ) -> float:
+        """Return what C is divided by: the spread of samples, if C is relative to it and it is not zero."""
+        return (spread(samples, weight) if self.relative_C else 0.0) or 1.0
 
     def _suits_features(self, F: Array, problems: Sequence[TwoClassProblem], C: Array) -> bool:
         """Return whether an interior-point method on the features takes less time than LIBSVM."""
@@ -293,8 +310,6 @@ class KernelSVC(SVMClassifier):
     def _solve_on_features(
         self, kernel: Any, F: Array, problems: Sequence[TwoClassProblem], C: Array
     ) -> PairwiseSVMs:
-        if self.relative_C:
-            C = C / (_spread(F) or 1.0)
         limit = 200 if self.max_iter == -1 else self.max_iter
         tol = max(1e-6 * self.tol, 1e-10)  # less would be rounding errors
         sides = [(rows, namespace(F).astype(y, F.dtype, copy=False)) for rows, y in problems]
@@ -316,12 +331,8 @@ class KernelSVC(SVMClassifier):
         )
 
     def _solve_on_gram(
-        self, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array
+        self, K: Array, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array
     ) -> PairwiseSVMs:
-        K = kernel(X)
-        spread = float(np.trace(K) / len(K) - K.mean())
-        if self.relative_C and spread > 0:
-            C = C / spread
         means = K.mean(axis=1) - K.mean() / 2  # see the notes: LIBSVM has single precision
         K -= means[:, None]
         K -= means[None, :]
@@ -335,8 +346,6 @@ class KernelSVC(SVMClassifier):
     def _solve_on_device(
         self, gram: DeviceGram, kernel: Any, X: Array, problems: Sequence[TwoClassProblem], C: Array
     ) -> PairwiseSVMs:
-        if self.relative_C and gram.spread > 0:
-            C = C / gram.spread
         limit = MAX_STEPS if self.max_iter == -1 else self.max_iter
         (found,) = gram.solve(problems, C, [1.0], tol=float(self.tol), max_iter=limit)
         worst = max(found, key=lambda fit: fit[0].residual)
@@ -357,9 +366,18 @@ class KernelSVC(SVMClassifier):
         )
 
 
-def _spread(F: Array) -> float:
-    """Return the mean squared distance of the rows from their mean."""
-    return float(namespace(F).var(F, axis=0).sum())
+def _spread(F: Array, weight: Array | None = None) -> float:
+    """Return the mean squared distance of the rows, each of some weight, from their mean."""
+    if weight is None:
+        return float(namespace(F).var(F, axis=0).sum())
+    share = namespace(F).astype(weight / weight.sum(), F.dtype, copy=False)
+    return float((share @ (F - share @ F) ** 2).sum())
+
+
+def _spread_of_gram(K: Array, weight: Array | None) -> float:
+    """Return the same from a Gram matrix; zero if rounding errors make it negative."""
+    value = float(np.trace(K) / len(K) - K.mean()) if weight is None else spread(K, weight)
+    return max(value, 0.0)
 
 
 def _labels(n_rows: int, problems: Sequence[TwoClassProblem]) -> Index:
@@ -383,6 +401,9 @@ def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
         return None
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
+    if "unlabelled" in given and not is_tensor(given["unlabelled"]):  # the learner sees no names
+        _check_feature_names(machine, given["unlabelled"], reset=False)
+        given = {**given, "unlabelled": check_unlabelled(given["unlabelled"], X.shape[1])}
     is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
     fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)
     if not hasattr(fitted, "kernel_"):

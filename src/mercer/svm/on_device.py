@@ -37,10 +37,17 @@ class DeviceGram(NamedTuple):
             )
         return cls(K, means)
 
-    @property
-    def spread(self) -> float:
-        """Return the mean squared distance of the samples from their mean, in feature space."""
-        return float(self.K.diagonal().double().mean() - self.K.mean(1).double().mean())
+    def spread(self, weight: Any = None) -> float:
+        """Return the mean squared distance of the samples, each of some weight, from their mean.
+
+        It is that in feature space; zero if rounding errors make it negative.
+        """
+        diagonal = self.K.diagonal().double()
+        if weight is None:
+            return max(float(diagonal.mean() - self.K.mean(1).double().mean()), 0.0)
+        share = weight / weight.sum()
+        products = (self.K @ share.to(self.K.dtype)).double()
+        return max(float(share.double() @ (diagonal - products)), 0.0)
 
     def solve(
         self, problems: Sequence[TwoClassProblem], weight: Any, Cs: Sequence[float], **options: Any

@@ -49,8 +49,8 @@ class TreeSVM(SVMClassifier):
         self._scheme = self.multi_class
         return samples
 
-    def _columns(self, X: Array) -> "Columns":
-        return find_columns(X, ranks=self.ranks, categories=self.categories == "auto")
+    def _columns(self, X: Array, weight: Array | None) -> "Columns":
+        return find_columns(X, weight, ranks=self.ranks, categories=self.categories == "auto")
 
     def _fit_kernel(self, samples: Samples, kernel: Kernel, C: float, rng: Any) -> None:
         """Solve all problems for one kernel and one C, and keep the result."""
@@ -260,10 +260,10 @@ class TreeSVC(TreeSVM):
         if self.gamma is not None:
             check_positive(self.gamma, "gamma")
         samples = self._check_training(X, y, sample_weight)
-        counted = samples.X[samples.weight > 0]
-        columns, gamma = self._columns(counted), self.gamma
+        counted = samples.select(np.flatnonzero(samples.weight > 0))
+        columns, gamma = self._columns(counted.X, counted.sample_weight), self.gamma
         if gamma is None:
-            gamma = self.relative_gamma * median_gamma(columns.seen(counted))
+            gamma = self.relative_gamma * median_gamma(columns.seen(counted.X))
         kernel = columns.kernel(float(gamma))
         self._fit_kernel(samples, kernel, float(self.C), check_random_state(self.random_state))
         return self
@@ -367,7 +367,7 @@ class TreeSVCCV(ChoosesC, TreeSVM):
         self.Cs_ = make_grid(self.Cs)
         samples = self._check_training(X, y, sample_weight)
         rng = check_random_state(self.random_state)
-        kernels = self._make_kernels(samples.X[samples.weight > 0])
+        kernels = self._make_kernels(samples.select(np.flatnonzero(samples.weight > 0)))
         some = draw_some(samples.label, samples.weight > 0, SELECTION_ROWS, rng)
         folds = split_folds(self.cv, samples, self.classes_, some, groups)
         self.scores_ = np.stack(
@@ -379,9 +379,9 @@ class TreeSVCCV(ChoosesC, TreeSVM):
         self._fit_kernel(samples, kernels[best_gamma], self.C_, rng)
         return self
 
-    def _make_kernels(self, X: Array) -> list[Kernel]:
-        columns = self._columns(X)
-        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(X))
+    def _make_kernels(self, counted: Samples) -> list[Kernel]:
+        columns = self._columns(counted.X, counted.sample_weight)
+        self.gammas_ = make_multiples(self.gammas) * median_gamma(columns.seen(counted.X))
         return [columns.kernel(float(gamma)) for gamma in self.gammas_]
 
     def _score_kernel(
@@ -437,10 +437,10 @@ class Columns(NamedTuple):
         return scaled if self.ranked is None else self.ranked.with_base(scaled)
 
 
-def find_columns(X: Array, *, ranks: bool, categories: bool) -> Columns:
+def find_columns(X: Array, weight: Array | None, *, ranks: bool, categories: bool) -> Columns:
     """Return ranks in units of their standard deviation, if they are wanted, and the scale of categories."""
     if not ranks:
-        return Columns(None, category_scale(X) if categories else None)
+        return Columns(None, category_scale(X, weight) if categories else None)
     distinct = np.unique(X, axis=0)  # a row that is there twice counts as one of twice the weight
     ranked = Ranked.spanning(distinct, Tree())
     rows = ranked.ranks(distinct)
