@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.report.content import duration, inside, span
+from mercer.report.content import decimals, duration, plain, span, spread_of
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -31,7 +31,7 @@ def test_times_are_in_milliseconds_below_a_second_and_never_in_powers_of_ten(sec
         (1.88, 1.96, ("1.880", "1.960")),
         (5.0, 5.0, ("5.00", "5.00")),
         (1.0, 1.0 + 1e-9, ("1", "1")),
-        (-2e8, 3e9, ("−2e+08", "3e+09")),
+        (-2e8, 3e9, ("−200000000", "3e+09")),
     ],
 )
 def test_the_ends_of_a_range_have_the_digits_that_show_a_difference(low, high, shown):
@@ -39,8 +39,20 @@ def test_the_ends_of_a_range_have_the_digits_that_show_a_difference(low, high, s
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "shown"),
-    [(0.33, 0.0, 3.0, "0.33"), (25.4, 0.0, 900.0, "25"), (1.9, 1.88, 1.96, "1.900"), (0.0, 0.0, 0.0, "0.00")],
+    ("values", "shown"),
+    [
+        ([0.1, 5.0, 12.35], ("0.10", "12.35", "5.00")),  # as they are written
+        ([25.0, 140.0, 141.0, 346.0], ("25", "346", "140.5")),
+        ([-0.107226, 0.00538, 0.110727], ("−0.107", "0.111", "0.0054")),
+        ([14999.0, 179700.0, 500001.0], ("14999", "500001", "179700")),
+        ([0.0, 3.274, 12345.67], ("0", "12346", "3.3")),
+        ([7.0, 7.0], ("7", "7", "7")),
+    ],
 )
-def test_a_number_of_a_range_has_at_least_two_significant_digits(value, low, high, shown):
-    assert inside(value, low, high) == shown
+def test_values_keep_the_digits_that_they_are_written_with_if_these_are_few(values, shown):
+    assert spread_of(np.array(values)) == shown
+
+
+@pytest.mark.parametrize("values", [[0.0], [1e-9, 2e-9], [1e12, 3e12], [1.0, 1.0 + 1e-12], [-5.0, -5.0]])
+def test_values_of_any_size_can_be_read(values):
+    assert all(plain(value, decimals(np.array(values))) for value in values)

@@ -1,5 +1,6 @@
 """The report as a value: questions to pick from, tables of any kind, and what a notebook shows."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,12 +21,13 @@ from mercer.report.sections.dependence import (
     scale_of_numbers,
     what_is_predicted,
 )
-from mercer.report.sections.failures import show_failures
+from mercer.report.sections.failures import main_columns, reader_of, show_failures, typical_samples
 from mercer.report.sections.kernel import correlations
 from mercer.report.sections.relevance import Losses, shuffle_columns
 from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
-from mercer.tables.kinds import CategoryColumn
+from mercer.tables import TableEncoder
+from mercer.tables.kinds import CategoryColumn, DateColumn, NumberColumn, TextColumn
 from report.html_page import Page, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -83,10 +85,66 @@ def test_the_levels_of_a_category_matter_together_and_are_bars(report):
 
 
 def test_the_worst_samples_are_those_whose_class_got_the_least(report):
-    rows = section_of(report, "failures").tables[0].rows
-    given = [float(row[3].removesuffix(" %")) for row in rows]
+    table = section_of(report, "failures").tables[0]
+    given = [float(row[3].removesuffix(" %")) for row in table.rows if row[3]]
     assert given == sorted(given)
-    assert len(rows) == 8
+    assert len(given) == 6
+    assert list(table.leads) == [4 * k for k in range(7)] + [25]  # and what is typical of either class
+
+
+def test_the_worst_samples_stand_above_their_neighbours_with_their_values(report, messy):
+    X, y = messy
+    table = section_of(report, "failures").tables[0]
+    assert table.columns[4] == "colour"  # which matters most
+    assert set(table.columns[4:]) == {"colour", "size", "noise"}
+    for k, row in enumerate(table.rows[:24]):
+        i = int(row[0].removeprefix("near: ").removeprefix("row "))
+        assert row[0].startswith("near: ") == (k % 4 > 0)
+        assert row[1] == y[i]
+        values = dict(zip(table.columns, row, strict=True))
+        assert values["colour"] == X["colour"][i]
+        size = values["size"]
+        assert size == "missing" if np.isnan(X["size"][i]) else abs(number(size) - X["size"][i]) < 0.01
+        assert abs(number(values["noise"]) - X["noise"][i]) < 0.01
+    stop = dict(zip(table.columns, table.rows[25], strict=True))
+    assert stop["sample"] == "typical of stop"
+    assert stop["colour"] == "red"
+
+
+def test_a_category_that_is_most_frequent_is_typical_even_if_it_is_not_half_of_all():
+    table = pd.DataFrame(
+        {"colour": np.repeat(["blue", "green", "red"], [15, 20, 10]), "x": np.sqrt(np.arange(45))}
+    )
+    encoder = TableEncoder().fit(table)
+    X, y = encoder.transform(table), np.zeros(45)
+    subject = Subject(None, NumberTask(X, y), [], None, 0, range(45), encoder=encoder)
+    ((_, _, typical),) = typical_samples(subject, SimpleNamespace(X_learned=X, y_learned=y))
+    assert [reader_of(subject, name)(typical) for name in ("colour", "x")] == ["green", "4.69"]  # √22
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def test_dates_are_read_as_days_and_free_text_is_not_a_value(rng):
+    day = pd.Timestamp("2024-02-27") + pd.to_timedelta(np.arange(60), unit="D")
+    words = ["the pump leaks water", "oil on the bearing", "valve is stuck again", "noise from the motor"]
+    text = [f"{words[k % 4]} {words[(k // 4) % 4]} {words[(k * 7) % 4]} {k}" for k in range(60)]
+    table = pd.DataFrame({"day": day, "text": text, "x": rng.normal(size=60)})
+    encoder = TableEncoder().fit(table)
+    assert [type(kind) for kind in encoder.columns_] == [DateColumn, TextColumn, NumberColumn]
+    X = encoder.transform(table)
+    subject = Subject(None, NumberTask(X, X[:, -1]), [], None, 0, range(60), encoder=encoder)
+    assert [reader_of(subject, "day")(x) for x in X[:4]] == [
+        "2024-02-27",
+        "2024-02-28",
+        "2024-02-29",
+        "2024-03-01",
+    ]
+    search = SimpleNamespace(scoring=None)
+    subject = replace(subject, search=search)
+    data = SimpleNamespace(X=X, y=X[:, -1], predictor=SimpleNamespace(predict=lambda X: X.sum(axis=1)))
+    assert set(main_columns(subject, data)) == {"day", "x"}
 
 
 @pytest.mark.parametrize("truth", [[1, 1, 0, 0], [1, 0, 0, 1]])
@@ -96,13 +154,13 @@ def test_that_all_wrong_samples_are_of_one_class_is_said(truth):
     predictor = SimpleNamespace(
         classes_=classes, predict=lambda X: predicted, decision_function=lambda X: predicted - 0.5
     )
-    search = SimpleNamespace(classes_=classes, calibration_=lambda D: np.full((len(D), 2), 0.5))
+    search = SimpleNamespace(classes_=classes, calibration_=lambda D: np.full((len(D), 2), 0.5), scoring=None)
+    X, y = np.zeros((4, 1)), np.array(truth)
     data = SimpleNamespace(
-        X=np.zeros((4, 1)), y=np.array(truth), predictor=predictor, after=None, rows=np.arange(4)
+        X=X, y=y, predictor=predictor, after=None, rows=np.arange(4), X_learned=X, y_learned=y
     )
-    task = LabelTask(np.zeros((4, 1)), np.array(truth))
-    said = show_failures(Subject(search, task, ["a"], data, 0, range(4))).text
-    assert ("All 2 wrong samples are 1." in said) == (truth[1] == 1)
+    said = show_failures(Subject(search, LabelTask(X, y), ["a"], data, 0, range(4))).text
+    assert ("All 2 wrong samples are of class 1." in said) == (truth[1] == 1)
 
 
 def test_shuffling_a_column_raises_the_loss_if_and_only_if_it_is_used(rng):

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture
 from mercer.report.scatter import Scatter
@@ -17,6 +19,8 @@ from mercer.search.words import signed
 from mercer.tables import TableEncoder
 from mercer.tables.kinds import CategoryColumn, NumberColumn
 
+MOST_DIGITS, TOO_LARGE = 6, 1e9  # of numbers that are read without a power of ten
+
 
 class Table(NamedTuple):
     """A table; the first cell of each row is the name of that row."""
@@ -27,6 +31,7 @@ class Table(NamedTuple):
     best: int | None = None  # the row to highlight
     folded: bool = False  # whether it opens on demand
     stacks: bool = False  # whether its rows become blocks on a phone: for few rows of many long cells
+    leads: Sequence[int] = ()  # the rows that begin a group, where rows belong together
 
 
 class Section(NamedTuple):
@@ -83,7 +88,8 @@ class Headline(NamedTuple):
     warnings: Sequence[str] = ()  # what must not be overlooked
 
 
-class Subject(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Subject:
     """What the page is about."""
 
     search: KernelSearchCV | KernelSearchRegressor
@@ -96,8 +102,7 @@ class Subject(NamedTuple):
     target_name: str = ""
     encoder: TableEncoder | None = None  # what made the numbers of a table
     seconds: float = float("nan")  # that the search took
-
-    gaps: Mapping[str, int] = {}  # missing cells by column, where that is known
+    gaps: Mapping[str, int] = field(default_factory=dict)  # missing cells by column, where that is known
 
     @property
     def columns(self) -> dict[str, list[int]]:
@@ -133,30 +138,55 @@ class Omitted(Exception):  # noqa: N818  # nothing is wrong: there is nothing to
     """A section has nothing to show; the sentence says why."""
 
 
+def finest(values: Array) -> int:
+    """Return how many digits after the decimal point a thousandth of the range has."""
+    spread = float(np.ptp(values)) or float(np.abs(values).max()) or 1.0
+    return max(0, 3 - math.floor(math.log10(spread)))
+
+
+def decimals(values: Array, others: int | None = None) -> int:
+    """Return how many digits after the decimal point values are read with.
+
+    Their own if these are no finer than a thousandth of the range, and else `others`; by default, those of a
+    hundredth.
+    """
+    most = finest(values)
+    for digits in range(min(most, MOST_DIGITS) + 1):
+        if np.allclose(np.round(values, digits), values, rtol=0.0, atol=1e-9 * 10.0 ** (3 - most)):
+            return digits
+    return max(0, most - 1) if others is None else others
+
+
+def plain(value: float, digits: int) -> str:
+    """Return a number with so many digits after the decimal point, or a power of ten where these are many."""
+    if digits <= MOST_DIGITS and abs(value) < TOO_LARGE:
+        return signed(value, digits).lstrip("+")
+    return f"{value:.3g}".replace("-", "−")
+
+
+def spread_of(values: Array) -> tuple[str, str, str]:
+    """Return the ends and the median of some values.
+
+    The ends have the digits of the values, the median one more if it is between two of them, and at least
+    two significant ones.
+    """
+    digits, middle = decimals(values), float(np.median(values))
+    own = decimals(np.append(values, middle))
+    if middle and round(middle, own) != middle:
+        own = max(own, 1 - math.floor(math.log10(abs(middle))))
+    return plain(float(values.min()), digits), plain(float(values.max()), digits), plain(middle, own)
+
+
 def span(low: float, high: float) -> tuple[str, str]:
     """Return the ends of a range, with as many digits as it takes to see that they differ."""
     digits = max(0, 1 - math.floor(math.log10(high - low))) if high > low else 2
-    first, second = (_plain(end, digits) for end in (low, high))
-    return first, second
-
-
-def inside(value: float, low: float, high: float) -> str:
-    """Return a number of a range, with the digits of its ends or two significant ones if that is more."""
-    spread = high - low if high > low else 0.1
-    own = abs(value) or spread
-    return _plain(value, max(0, 1 - math.floor(math.log10(min(own, spread)))))
+    return plain(low, digits), plain(high, digits)
 
 
 def steps(values: Sequence[float]) -> list[str]:
     """Return ascending numbers, with as many digits as it takes to tell each from the next."""
     digits = max(0, -math.floor(math.log10(np.diff(values).min()))) if len(values) > 1 else 2
-    return [_plain(value, digits) for value in values]
-
-
-def _plain(value: float, digits: int) -> str:
-    if digits <= 6 and abs(value) < 1e6:
-        return signed(value, digits).lstrip("+")
-    return f"{value:.3g}".replace("-", "−")
+    return [plain(value, digits) for value in values]
 
 
 def unbroken(text: str) -> str:

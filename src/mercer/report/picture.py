@@ -6,7 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 DPI = 150  # dots per inch; the page shows an inch as 96, or fewer on a phone
+
+N_COLOURS = 256  # of a palette: a page of pictures in full colour is twice as long
 
 # the grounds and inks are those of the page
 LIGHT = {"ground": "#ffffff", "ink": "#1c2126"}
@@ -39,14 +43,17 @@ def _render(draw: Callable[[Any], Any], size: tuple[float, float], ground: str, 
     import matplotlib.style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image
 
     with matplotlib.style.context(["default", _scheme(ground, ink)]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*Glyph")  # letters that the font has not: a box is shown
-        figure = Figure(figsize=size, layout="compressed")
-        FigureCanvasAgg(figure)
+        figure = Figure(figsize=size, dpi=DPI, layout="compressed")
+        canvas = FigureCanvasAgg(figure)
         draw(figure)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=DPI)
+        canvas.draw()
+    buffer = io.BytesIO()
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    image.quantize(N_COLOURS).save(buffer, "png", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 

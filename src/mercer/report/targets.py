@@ -1,6 +1,5 @@
 """What is predicted of samples, classes or numbers, as the page shows what a kernel makes of it."""
 
-import math
 from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from numpy.random import RandomState
 
 from mercer._typing import Array, Index
 from mercer.kernels.description import count
-from mercer.report.content import Subject, steps
+from mercer.report.content import Subject, decimals, finest, plain, steps
 from mercer.report.held_out import (
     N_NEIGHBOURS,
     Figures,
@@ -44,6 +43,10 @@ class Target(ABC):
     @abstractmethod
     def text(self, value: Any) -> str:
         """Return a target as it is read."""
+
+    @abstractmethod
+    def estimate(self, value: Any) -> str:
+        """Return a prediction as it is read."""
 
     @abstractmethod
     def draw(self, y: Any, most: int, seed: int) -> Index:
@@ -82,6 +85,10 @@ class ClassTarget(Target):
     ideal = "is 1 for two samples of the same class and 0 for others"
 
     def text(self, value: Any) -> str:
+        """Return its name."""
+        return str(value)
+
+    def estimate(self, value: Any) -> str:
         """Return its name."""
         return str(value)
 
@@ -127,20 +134,26 @@ class NumberTarget(Target):
 
     Parameters
     ----------
+    own : int
+        How many digits after the decimal point the targets have.
     digits : int
-        How many after the decimal point are read.
+        How many predictions have: they are between targets.
     """
 
     noun = "target"
     pattern = "A kernel that knows the target is bright near the diagonal, and dark far from it."
     ideal = "has the products of two samples' targets, less the mean of all"
 
-    def __init__(self, digits: int) -> None:
-        self.digits = digits
+    def __init__(self, own: int, digits: int) -> None:
+        self.own, self.digits = own, digits
 
     def text(self, value: Any) -> str:
-        """Return it without digits that say nothing."""
-        return f"{round(float(value), self.digits):.10g}".replace("-", "−")
+        """Return it with the digits of all targets."""
+        return plain(float(value), self.own)
+
+    def estimate(self, value: Any) -> str:
+        """Return it with the digits of all predictions."""
+        return plain(float(value), self.digits)
 
     def draw(self, y: Any, most: int, seed: int) -> Index:
         """Return any of them."""
@@ -151,7 +164,7 @@ class NumberTarget(Target):
         order = np.argsort(y, kind="stable")
         plot_gram(K[np.ix_(order, order)], None, None, ax, bar=False, limits=limits)
         places = np.unique(np.round(np.array(TICKS) * (len(y) - 1)).astype(np.intp))
-        ax.set_yticks(places, [f"{y[order[k]]:.3g}".replace("-", "−") for k in places])
+        ax.set_yticks(places, [self.text(y[order[k]]) for k in places])
         ax.set_ylabel("target of the sample")
         return ax
 
@@ -200,4 +213,6 @@ def target_of(subject: Subject) -> Target:
     """Return how the page shows what is predicted: numbers, to a thousandth of their range."""
     if not isinstance(subject.task, NumberTask):
         return ClassTarget()
-    return NumberTarget(3 - math.floor(math.log10(np.ptp(subject.task.y) or 1.0)))
+    y = subject.task.y
+    digits = finest(y)
+    return NumberTarget(decimals(y, digits), digits)

@@ -1,5 +1,6 @@
 """The section on probabilities: what was said, and how often it was right."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,12 @@ import pytest
 from mercer import KernelSearchCV, StumpSVC
 from mercer.report.content import Omitted, Subject
 from mercer.report.held_out import hold_out
-from mercer.report.sections.calibration import describe_conflicts, show_calibration, tabulate
+from mercer.report.sections.calibration import (
+    describe_conflicts,
+    find_verdicts,
+    show_calibration,
+    tabulate,
+)
 from mercer.search.label_task import LabelTask
 
 
@@ -32,7 +38,7 @@ def test_all_held_out_samples_are_in_the_table_and_without_them_there_is_none(rn
     (table,) = show_calibration(subject).tables
     assert sum(int(row[1]) for row in table.rows) == len(subject.held_out.y)
     with pytest.raises(Omitted):
-        show_calibration(subject._replace(held_out=None))
+        show_calibration(replace(subject, held_out=None))
 
 
 @pytest.mark.parametrize(("threshold", "n"), [(0.0, 0), (0.25, 3)])
@@ -48,11 +54,19 @@ def test_samples_whose_most_probable_class_is_not_predicted_are_counted(threshol
         classes_=predictor.classes_,
         calibration_=lambda D: np.column_stack([D[:, 0] < threshold, D[:, 0] >= threshold]).astype(float),
     )
-    data = SimpleNamespace(X=values[:, None], y=np.zeros(6, dtype=int), predictor=predictor)
-    said = describe_conflicts(Subject(search, None, ["a"], data, 0, []))
-    assert [sentence[:50] for sentence in said] == (
+    rows = np.arange(10, 16)
+    data = SimpleNamespace(X=values[:, None], y=np.zeros(6, dtype=int), predictor=predictor, rows=rows)
+    subject = Subject(search, None, ["a"], data, 0, range(16))
+    verdicts = find_verdicts(subject)
+    assert [sentence[:50] for sentence in describe_conflicts(verdicts)] == (
         ["For 3 of 6 samples the most probable class is anot"] if n else []
     )
+    assert verdicts.name(0) == "0"
+    assert verdicts.name(2) == ("1 (more probable: 0)" if n else "1")
+    tables = show_calibration(subject).tables[1:]
+    assert [row for table in tables for row in table.rows] == [
+        [f"row {10 + i}", "0", "1", "0", "100.0 %"] for i in range(1, 1 + n)
+    ]
 
 
 @pytest.mark.parametrize("levels", [(0.9, 0.86), (0.9, 0.86, 0.75)])

@@ -48,7 +48,7 @@ def test_the_shares_of_the_intervals_are_those_of_held_out_samples(tmp_path, coa
     assert len(data.rows) == 36
     low, high = data.predictor.predict_interval(data.X, 0.5)
     inside = np.mean((low <= data.y) & (data.y <= high))
-    assert percent(inside) in report(tmp_path, search, X, y).text
+    assert percent(inside).replace(" ", "\N{NO-BREAK SPACE}") in report(tmp_path, search, X, y).text
 
 
 def test_a_page_shows_what_the_kernel_sees_of_numbers(tmp_path, coarse_pictures):
@@ -58,14 +58,35 @@ def test_a_page_shows_what_the_kernel_sees_of_numbers(tmp_path, coarse_pictures)
     assert len(page.pixels("The similarities of 36 held-out samples sorted by target")) == 2
     rows = page.rows("Nearest training samples")
     assert page.heads("Nearest training samples")[1] == "target"
-    targets = [float(cells[1].replace("−", "-")) for cells in rows]
+    targets = [number(cells[1]) for cells in rows]
     assert targets[:5] == sorted(targets[:5])  # from low to high; the last one is the worst
-    for head, *cells in (*rows, *page.rows("The largest difference first")):
-        number = int(head.removeprefix("row "))
-        assert y[number] == pytest.approx(float(cells[0].replace("−", "-")), abs=0.01)
-        for cell in cells[-3:]:
+    for head, *cells in rows:
+        assert y[int(head.removeprefix("row "))] == pytest.approx(number(cells[0]), abs=0.01)
+        for cell in cells[-5:]:
             near, its = re.fullmatch(r"row (\d+): (\S+)", cell).groups()
-            assert y[int(near)] == pytest.approx(float(its.replace("−", "-")), abs=0.01)
+            assert y[int(near)] == pytest.approx(number(its), abs=0.01)
+
+
+def test_the_worst_numbers_stand_above_their_neighbours_with_the_columns_that_matter(
+    tmp_path, coarse_pictures
+):
+    search, X, y = search_of({"stump": StumpRegressor()})
+    page = report(tmp_path, search, X, y)
+    columns = page.heads("The largest difference first")[5:]
+    assert set(columns) == {f"x{d}" for d in range(5)}
+    *rows, typical = page.rows("The largest difference first")
+    assert len(rows) == 6 * 4
+    for k, (name, target, predicted, difference, interval, *values) in enumerate(rows):
+        i = int(re.fullmatch(r"(?:near: )?row (\d+)", name)[1])
+        assert name.startswith("near: ") == (k % 4 > 0)
+        assert y[i] == pytest.approx(number(target), abs=0.01)
+        assert_allclose([number(value) for value in values], X[i, [int(c[1:]) for c in columns]], atol=0.01)
+        assert bool(predicted) == bool(difference) == bool(interval) == (k % 4 == 0)
+    assert typical[0] == "typical"
+
+
+def number(text):
+    return float(text.replace("−", "-"))
 
 
 def test_a_kernel_that_is_the_product_of_the_targets_gets_full_marks(rng):
@@ -88,7 +109,7 @@ def test_the_figures_of_numbers_are_what_they_are_called(rng):
 def test_a_matrix_is_sorted_from_low_to_high_and_says_so(rng):
     y = rng.permutation(np.arange(-10.0, 11.0))
     K = np.minimum.outer(y, y)
-    ax = NumberTarget(1).plot(K, y, Figure().subplots(), (-10.0, 10.0))
+    ax = NumberTarget(0, 1).plot(K, y, Figure().subplots(), (-10.0, 10.0))
     assert_allclose(ax.images[0].get_array(), np.minimum.outer(np.sort(y), np.sort(y)))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["−10", "−5", "0", "5", "10"]
 
@@ -102,7 +123,7 @@ def test_a_matrix_is_sorted_from_low_to_high_and_says_so(rng):
     ],
 )
 def test_samples_of_a_map_are_in_the_part_that_has_their_target(y, names):
-    groups = NumberTarget(1).group(y)
+    groups = NumberTarget(0, 1).group(y)
     assert [key.name for key in groups.keys] == names
     assert len({(key.mark, key.colour) for key in groups.keys}) == len(names)
     for value, part in zip(y, groups.of_row, strict=True):

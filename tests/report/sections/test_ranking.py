@@ -1,6 +1,7 @@
 """What the page says of the result is what the search found."""
 
 import re
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -155,7 +156,7 @@ def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
     search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
     found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
     task = LabelTask(X[3:], y[3:], X[:3])
-    shares = "0 30.6 %, 1 34.7 %, 2 34.7 %"
+    shares = "0: 30.6 %, 1: 34.7 %, 2: 34.7 %"
     facts = dict(make_headline(Subject(search, task, list("abcd"), None, 0, [])).facts)
     assert facts == {"samples": "72", "columns": "4", "classes": shares, "unlabelled": "3", "candidates": "1"}
     assert "unlabelled" in found.text
@@ -191,4 +192,4 @@ def test_missing_cells_are_counted_at_the_top(linear, iris):
     subject = Subject(linear, LabelTask(*iris), list("abcd"), None, 0, [])
     assert "missing cells" not in dict(make_headline(subject).facts)  # it is not known
     for gaps, said in (({"a": 2, "b": 3}, "5"), ({"a": 0}, "none")):
-        assert dict(make_headline(subject._replace(gaps=gaps)).facts)["missing cells"] == said
+        assert dict(make_headline(replace(subject, gaps=gaps)).facts)["missing cells"] == said

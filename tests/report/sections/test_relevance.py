@@ -5,10 +5,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, make_scorer, r2_score
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    make_scorer,
+    r2_score,
+    roc_auc_score,
+)
 
 from mercer.report.content import Subject
-from mercer.report.sections.relevance import choose_losses
+from mercer.report.sections import relevance
+from mercer.report.sections.relevance import choose_losses, find_importance
 from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
 
@@ -64,3 +71,37 @@ def test_shuffled_numbers_are_judged_by_the_score_that_was_asked_for(rng, scorin
     }
     assert losses.mean(X, y) == pytest.approx(expected[scoring][0])
     assert losses.change == expected[scoring][1]
+
+
+@pytest.mark.parametrize("scoring", ["average_precision", "roc_auc"])
+def test_a_class_that_is_rare_is_among_the_samples_that_are_shuffled(scoring, monkeypatch):
+    """Of 600 samples two are yes: a draw of 50 that does not look at classes seldom has one."""
+    monkeypatch.setattr(relevance, "MOST_PREDICTIONS", 0)  # so few are drawn as are allowed
+    X = np.full((600, 2), -1.0)
+    X[[17, 411], 0] = 1.0
+    subject, data = shuffled(scoring, X, Line.classes_[(X[:, 0] > 0).astype(int)])
+    losses, rises, order, instead = find_importance(subject, data)
+    assert not instead
+    assert losses.verb == "falls"
+    assert order[0] == 0
+    assert (rises[0] > 0.3).all()
+    assert (rises[1] == 0).all()
+    assert find_importance(subject, data).rises is rises  # it is computed once
+
+
+@pytest.mark.parametrize("scoring", ["average_precision", "roc_auc", make_scorer(roc_auc_score)])
+def test_a_score_that_held_out_samples_do_not_allow_is_replaced_and_that_is_said(scoring):
+    X = np.linspace(-1.0, 1.0, 40)[:, None]
+    subject, data = shuffled(scoring, X, np.repeat(Line.classes_[:1], 40))
+    losses, rises, _, instead = find_importance(subject, data)
+    assert instead.endswith("cannot be computed on these samples: the error is used instead.")
+    assert losses.name == "error"
+    assert np.isfinite(rises).all()
+
+
+def shuffled(scoring, X, y):
+    task = LabelTask(np.vstack([X, [[1.0] * X.shape[1]]]), np.append(y, "yes"))  # which one was fitted to
+    search = SimpleNamespace(scoring=scoring, classes_=Line.classes_)
+    names = [f"x{d}" for d in range(X.shape[1])]
+    data = SimpleNamespace(predictor=Line(), X=X, y=y)
+    return Subject(search, task, names, None, 0, []), data

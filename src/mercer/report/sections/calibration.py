@@ -1,12 +1,14 @@
 """Whether probabilities can be believed: how often held-out samples are of the class that was given each."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mercer._typing import Array, Flags
+from mercer._typing import Array, Flags, Index
 from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink
 from mercer.search.decisions import decision_values
@@ -17,33 +19,69 @@ EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the probability of the 
 SIZE = (4.5, 3.7)  # inches
 LEAST_POINTS = 3  # of a plot
 ENOUGH = 5  # samples that a share is computed from
+MOST_LISTED = 20  # samples whose most probable class is not predicted
+
+
+class Verdicts(NamedTuple):
+    """What is said of the held-out samples."""
+
+    predicted: NDArray[Any]
+    probable: NDArray[Any]  # the most probable class, which may be another one
+    chances: Array  # (n_samples, n_classes)
+
+    @property
+    def conflicts(self) -> Index:
+        """Return the samples whose most probable class is not predicted."""
+        found: Index = np.flatnonzero(self.predicted != self.probable)
+        return found
+
+    def name(self, i: int) -> str:
+        """Return what is predicted of a sample, and a class that is more probable if there is one."""
+        said, other = self.predicted[i], self.probable[i]
+        return str(said) if said == other else f"{said} (more probable: {other})"
+
+
+def find_verdicts(subject: Subject) -> Verdicts | None:
+    """Return predictions and probabilities; None if there are no probabilities."""
+    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
+    if data is None or calibration is None:
+        return None
+    classes = subject.search.classes_
+    chances = calibration(decision_values(data.predictor, data.X, classes))
+    return Verdicts(data.predictor.predict(data.X), classes[np.argmax(chances, axis=1)], chances)
 
 
 def show_calibration(subject: Subject) -> Section:
     """Return a table of what was said of held-out samples, and how often it was right."""
-    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
-    if data is None or calibration is None:
+    data, verdicts = subject.held_out, find_verdicts(subject)
+    if data is None or verdicts is None:
         raise Omitted("there are no decision values of held-out samples")
-    chances = calibration(decision_values(data.predictor, data.X, subject.search.classes_))
-    guess = subject.search.classes_[np.argmax(chances, axis=1)]
     text = [
         "Probabilities come from the decision values of samples that were held out in the search: a sigmoid, "
         "or for more than two classes a softmax. If they are true, the most probable class is right as often "
         "as it is said to be, and points are on the dashed line, as far as their 95 % intervals tell.",
     ]
-    text += describe_conflicts(subject)
-    said, right = chances.max(axis=1), guess == data.y
+    text += describe_conflicts(verdicts)
+    said, right = verdicts.chances.max(axis=1), verdicts.probable == data.y
     rows = tabulate(said, right)
     few = len(rows) < LEAST_POINTS
     text += [_name_values(rows)] if few else []
     heads = ["probability of the most probable class", "held-out samples", "mean probability", "right"]
-    return Section(
-        "calibration",
-        "Probabilities",
-        text,
-        [] if few else [_draw(said, right)],
-        [Table("Probabilities in numbers", heads, rows, folded=not few)],
-    )
+    tables = [Table("Probabilities in numbers", heads, rows, folded=not few)]
+    tables += [_tabulate_conflicts(subject, data, verdicts)] if len(verdicts.conflicts) else []
+    return Section("calibration", "Probabilities", text, [] if few else [_draw(said, right)], tables)
+
+
+def _tabulate_conflicts(subject: Subject, data: HeldOut, verdicts: Verdicts) -> Table:
+    shown = verdicts.conflicts[:MOST_LISTED]
+    said = zip(data.y[shown], verdicts.predicted[shown], verdicts.probable[shown], strict=True)
+    rows = [
+        [subject.name_row(data.rows[i]), *map(str, classes), percent(float(verdicts.chances[i].max()))]
+        for i, classes in zip(shown, said, strict=True)
+    ]
+    first = f" (the first {len(shown)})" if len(shown) < len(verdicts.conflicts) else ""
+    heads = ["held-out sample", "class", "predicted", "most probable", "its probability"]
+    return Table(f"Where the most probable class is not predicted{first}", heads, rows, folded=True)
 
 
 def _name_values(rows: list[list[str]]) -> str:
@@ -52,19 +90,13 @@ def _name_values(rows: list[list[str]]) -> str:
     return f"Here the most probable class is always given about {values}: too few values for a plot."
 
 
-def describe_conflicts(subject: Subject) -> list[str]:
+def describe_conflicts(verdicts: Verdicts | None) -> list[str]:
     """Say for how many held-out samples the most probable class is not the one that is predicted."""
-    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
-    if data is None or calibration is None:
-        return []
-    classes = subject.search.classes_
-    chances = calibration(decision_values(data.predictor, data.X, classes))
-    n = int((classes[np.argmax(chances, axis=1)] != data.predictor.predict(data.X)).sum())
-    if n == 0:
+    if verdicts is None or not len(verdicts.conflicts):
         return []
     return [
-        f"For {n} of {len(data.y)} samples the most probable class is another one than the prediction "
-        "(decision values decide, probabilities are calibrated afterwards)."
+        f"For {len(verdicts.conflicts)} of {len(verdicts.predicted)} samples the most probable class is "
+        "another one than the prediction (decision values decide, probabilities are calibrated afterwards)."
     ]
 
 

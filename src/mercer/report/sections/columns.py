@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._typing import Array
-from mercer.report.content import Section, Subject, Table, inside, span
+from mercer.report.content import Section, Subject, Table, spread_of
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import percent
@@ -23,6 +23,8 @@ def show_columns(subject: Subject) -> Section:
         for name, features in list(subject.columns.items())[:MOST_LISTED]
     ]
     heads = ["column", "kind", "missing", "values"]
+    if not subject.gaps:  # it is not known what was missing
+        heads, *rows = ([*line[:2], *line[3:]] for line in (heads, *rows))
     tables = [Table("Columns that were used", heads, rows, folded=len(rows) > 12)]
     dropped = {} if encoder is None else encoder.dropped_
     if dropped:
@@ -43,7 +45,7 @@ def _describe_target(subject: Subject) -> list[str]:
     if isinstance(task, PairTask):
         return []
     if isinstance(task, NumberTask):
-        (low, high), middle = span(float(task.y.min()), float(task.y.max())), f"{np.median(task.y):.4g}"
+        low, high, middle = spread_of(task.y)
         return [f"{name} is a number, from {low} to {high}, with median {middle}."]
     labels, counts = np.unique(task.y, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
@@ -62,7 +64,6 @@ def _describe(kind: Kind | None, values: Array, n_missing: int | None) -> list[s
     if isinstance(kind, DateColumn):
         return ["date", missing, f"as {', '.join(kind.parts)}"]
     if kind is None or isinstance(kind, NumberColumn):
-        low, high = span(float(values[:, 0].min()), float(values[:, 0].max()))
-        middle = inside(float(np.median(values[:, 0])), float(values[:, 0].min()), float(values[:, 0].max()))
+        low, high, middle = spread_of(values[:, 0])
         return ["number", missing, f"{low} to {high}, median {middle}"]
     return ["text", missing, f"as {values.shape[1]} components of words"]

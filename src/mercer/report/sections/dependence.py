@@ -7,11 +7,12 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array
-from mercer.report.content import Subject, Table, span
+from mercer.report.content import Subject, Table, decimals, plain
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.shapes import PANEL_SIZE, draw_data
 from mercer.report.plots.style import COLOURS, LEGEND_LETTERS, MARKERS, plain_text
+from mercer.report.targets import target_of
 from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
 from mercer.search.words import percent
@@ -78,7 +79,8 @@ def scale_of_numbers(X: Array) -> Scale:
     """Return all values if they are few, or else some that leave the extremes out."""
     values, names = np.unique(X[:, 0]), []
     if len(values) <= FEW_VALUES:
-        names = [f"{value:.4g}".replace("-", "−") for value in values]
+        digits = decimals(values)
+        names = [plain(float(value), digits) for value in values]
     else:
         low, high = values[0], values[-1]
         values = np.unique(np.quantile(X[:, 0], np.linspace(0.02, 0.98, MOST_VALUES)))
@@ -114,7 +116,7 @@ def what_is_predicted(subject: Subject, data: HeldOut) -> Prediction:
             f"predicted {target}",
             [target],
             lambda X: np.asarray(data.predictor.predict(X), dtype=np.float64)[:, None],
-            lambda value: f"{value:.4g}".replace("-", "−"),
+            target_of(subject).estimate,
         )
     calibration, classes = getattr(subject.search, "calibration_", None), subject.search.classes_
     counts = np.array([(subject.task.y == label).sum() for label in classes])
@@ -172,7 +174,7 @@ def _draw_panel(ax: Any, curve: Curve) -> None:
     else:
         ax.locator_params(axis="x", nbins=3)
         draw_data(ax, curve.data[(curve.data >= values[0]) & (curve.data <= values[-1])])
-    ax.margins(x=0.15 if names else 0.02, y=0.25)
+    ax.margins(x=0.25 if names else 0.02, y=0.25)
     ax.set_title(plain_text(curve.name, 18), fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -200,5 +202,5 @@ def direction(curve: Curve) -> str:
 
 def _read(curve: Curve, k: int, prediction: Prediction) -> str:
     values, _, names, _ = curve.scale
-    where = names[k] if names else span(float(values[k]), float(values[k] + np.ptp(values)))[0]
+    where = names[k] if names else plain(float(values[k]), decimals(curve.data))
     return f"{prediction.text(float(curve.means[k, 0]))} at {where}"

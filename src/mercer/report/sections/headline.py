@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels.description import count
-from mercer.report.content import Bar, Headline, Subject, duration, span
+from mercer.report.content import Bar, Headline, Subject, duration, spread_of
 from mercer.report.held_out import HeldOut
 from mercer.report.sections.ranking import describe_winner
 from mercer.search import Measure
@@ -94,7 +94,7 @@ def _classes(task: LabelTask) -> str:
     if len(labels) > FEW_CLASSES:
         return str(len(labels))
     shares = zip(labels, counts, strict=True)
-    return ", ".join(f"{label} {percent(n / len(task.y))}" for label, n in shares)
+    return ", ".join(f"{label}: {percent(n / len(task.y))}" for label, n in shares)
 
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
     if isinstance(task, LabelTask):
         facts.append(("classes", _classes(task)))
     elif isinstance(task, NumberTask):
-        facts.append(("target", " to ".join(span(float(task.y.min()), float(task.y.max())))))
+        facts.append(("target", " to ".join(spread_of(task.y)[:2])))
     else:
         kinds = zip(task.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
         facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import KernelCenterer
 
-from mercer._typing import Array, Index
+from mercer._typing import Array
 from mercer.report.content import Omitted, Section, Subject, Table, span
 from mercer.report.held_out import N_NEIGHBOURS, HeldOut, nearest_rows
 from mercer.report.picture import Picture, draw_picture
@@ -15,7 +15,7 @@ from mercer.report.plots.confusion import count_confusions, plot_confusion
 from mercer.report.plots.embedding import map_rows
 from mercer.report.plots.gram import colour_range, gram_matrix
 from mercer.report.scatter import Groups, Scatter, draw_scatter
-from mercer.report.sections.calibration import describe_conflicts
+from mercer.report.sections.calibration import describe_conflicts, find_verdicts
 from mercer.report.targets import Target, target_of
 from mercer.search.words import percent, signed
 
@@ -137,7 +137,7 @@ def show_confusion(subject: Subject) -> Section:
         f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
         f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: "
         + on_new,
-        *describe_conflicts(subject),
+        *describe_conflicts(find_verdicts(subject)),
     ]
     recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
     precision = counts.diagonal() / np.maximum(counts.sum(axis=0), 1)
@@ -161,12 +161,18 @@ def show_neighbours(subject: Subject) -> Section:
     data, _ = _kernel(subject)
     target = target_of(subject)
     queries = target.choose(data)
-    guess = data.predictor.predict(data.X[queries])
-    cells, places = name_nearest(subject, queries, N_NEIGHBOURS)
+    verdicts, guess = find_verdicts(subject), data.predictor.predict(data.X)
+    nearest = nearest_rows(data.after, data.X[queries], data.X_learned, N_NEIGHBOURS)
     rows = [
-        [subject.name_row(data.rows[i]), target.text(data.y[i]), target.text(guessed), *near]
-        for i, guessed, near in zip(queries, guess, cells, strict=True)
+        [
+            subject.name_row(data.rows[i]),
+            target.text(data.y[i]),
+            target.estimate(guess[i]) if verdicts is None else verdicts.name(i),
+            *(f"{subject.name_row(data.learned_rows[j])}: {target.text(data.y_learned[j])}" for j in near),
+        ]
+        for i, near in zip(queries, nearest, strict=True)
     ]
+    places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
     heads = ["held-out sample", target.noun, "predicted", *places]
     table = Table("Nearest training samples by the kernel's distance", heads, rows, stacks=True)
     text = [
@@ -176,22 +182,6 @@ def show_neighbours(subject: Subject) -> Section:
     if not isinstance(subject.row_names[0], str):
         text.append(f"Rows are counted from 0, including those without a {target.noun}.")
     return Section("neighbours", "Nearest neighbours", text, tables=[table])
-
-
-def name_nearest(subject: Subject, chosen: Index | list[int], n: int) -> tuple[list[list[str]], list[str]]:
-    """Return the nearest training samples of held-out ones as cells, and the names of their columns.
-
-    There are none if the winner's kernel is not known.
-    """
-    data, target = _data(subject), target_of(subject)
-    if data.after is None:
-        return [[] for _ in chosen], []
-    nearest = nearest_rows(data.after, data.X[chosen], data.X_learned, n)
-    cells = [
-        [f"{subject.name_row(data.learned_rows[j])}: {target.text(data.y_learned[j])}" for j in near]
-        for near in nearest
-    ]
-    return cells, [f"nearest {k + 1}" for k in range(nearest.shape[1])]
 
 
 def winners(subject: Subject) -> str:

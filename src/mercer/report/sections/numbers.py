@@ -9,8 +9,7 @@ from mercer.report.picture import draw_picture
 from mercer.report.plots import predictions
 from mercer.report.plots.predictions import draw_residuals, plot_predictions
 from mercer.report.plots.shapes import PANEL_SIZE, draw_panels, prepare_shapes
-from mercer.report.sections.failures import MOST_SHOWN, N_NEAREST
-from mercer.report.sections.kernel import name_nearest
+from mercer.report.sections.failures import COMPARE, MOST_SHOWN, tabulate_worst
 from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH, part_in_blend
 from mercer.report.targets import target_of
 from mercer.search.words import percent
@@ -25,10 +24,13 @@ def show_predictions(subject: Subject) -> Section:
     predicted = data.predictor.predict(data.X)
     low, high = data.predictor.predict_interval(data.X, COVERAGE)
     n = len(data.y)
+    half, most = map(target_of(subject).estimate, np.quantile(np.abs(data.y - predicted), [0.5, 0.9]))
     text = [
-        f"{n} held-out samples, predicted by a model fitted to {len(data.learned_rows)} others. On the line, "
-        f"predictions are right; the band is the {100 * COVERAGE:.0f} % interval. Where residuals are larger "
-        "on one side, or show a curve, the model misses something.",
+        f"{n} held-out samples, predicted by a model fitted to {len(data.learned_rows)} others: half of them "
+        f"to within {half}, nine out of ten to within {most}. The settings were selected on all samples: on "
+        "new ones it may be more.",
+        f"On the line, predictions are right; the band is the {100 * COVERAGE:.0f} % interval. Where "
+        "residuals are larger on one side, or show a curve, the model misses something.",
     ]
     pictures = [
         draw_picture(
@@ -53,8 +55,9 @@ def show_intervals(subject: Subject) -> Section:
     rows = []
     for coverage in COVERAGES:
         low, high = data.predictor.predict_interval(data.X, coverage)
+        width = target_of(subject).estimate(np.mean(high - low))
         inside = float(np.mean((low <= data.y) & (data.y <= high)))
-        rows.append([f"{100 * coverage:.0f} %", percent(inside), f"{np.mean(high - low):.4g}"])
+        rows.append([f"{100 * coverage:.0f} %", percent(inside), width])
     text = [
         "The ends of an interval are the prediction plus quantiles of the errors on samples that were held "
         "out in the search. Here they are tried on samples of this report, of which some had a part in those "
@@ -68,29 +71,22 @@ def show_intervals(subject: Subject) -> Section:
 
 def show_worst_predictions(subject: Subject) -> Section:
     """Return the held-out samples that are predicted worst."""
-    data = _data(subject)
+    data, target = _data(subject), target_of(subject)
     predicted = data.predictor.predict(data.X)
     low, high = data.predictor.predict_interval(data.X, COVERAGE)
     worst = np.argsort(-np.abs(data.y - predicted), kind="stable")[:MOST_SHOWN]
-    text = target_of(subject).text
-    nearest, places = name_nearest(subject, worst, N_NEAREST)
-    rows = [
+    cells = [
         [
-            subject.name_row(data.rows[i]),
-            *map(text, (data.y[i], predicted[i], data.y[i] - predicted[i])),
-            f"{text(low[i])} to {text(high[i])}",
-            *near,
+            target.text(data.y[i]),
+            *map(target.estimate, (predicted[i], data.y[i] - predicted[i])),
+            f"{target.estimate(low[i])} to {target.estimate(high[i])}",
         ]
-        for i, near in zip(worst, nearest, strict=True)
+        for i in worst
     ]
-    interval = f"{100 * COVERAGE:.0f} % interval"
-    heads = ["held-out sample", "its target", "predicted", "difference", interval, *places]
-    table = Table("The largest difference first", heads, rows, stacks=True)
-    said = [
-        "The held-out samples that are predicted worst: look whether their target is right, and what is "
-        "near them."
-    ]
-    return Section("failures", "The worst samples", said, tables=[table])
+    heads = ["target", "predicted", "difference", f"{100 * COVERAGE:.0f} % interval"]
+    table = tabulate_worst(subject, data, worst, "The largest difference first", heads, cells)
+    text = [f"The held-out samples that are predicted worst: look whether their target is right. {COMPARE}"]
+    return Section("failures", "The worst samples", text, tables=[table])
 
 
 def show_number_shapes(subject: Subject) -> Section:
@@ -108,8 +104,8 @@ def show_number_shapes(subject: Subject) -> Section:
         alt=f"Shape functions of the {n_panels} most important features.",
     )
     text = [
-        "The stump regressor is a sum of one function of each feature, in units of the target. The most "
-        "important features come first.",
+        "The stump regressor is a sum of one function of each feature, in units of the target. Features "
+        "whose functions vary most come first.",
         *part_in_blend(subject, "stump"),
     ]
     return Section("shapes", "Shape functions", text, [picture])

@@ -1,11 +1,12 @@
 """Which columns the predictions depend on: how much worse they are when a column is shuffled."""
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.random import RandomState
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.kernels.description import count
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
@@ -18,6 +19,7 @@ from mercer.report.sections.dependence import (
     tabulate_curves,
     what_is_predicted,
 )
+from mercer.report.targets import target_of
 from mercer.search.decisions import decide, decision_values
 from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import JudgedNumbers, find_number_scoring
@@ -44,20 +46,31 @@ class Losses(NamedTuple):
         return f"{'rise' if self.verb == 'rises' else 'fall'} of the {self.name}"
 
 
+class Importance(NamedTuple):
+    """How much each column matters."""
+
+    losses: Losses
+    rises: Array  # (n_columns, REPEATS)
+    order: Index  # the most important column first
+    instead: str  # why not the score that was asked for, if so
+
+
+_FOUND: WeakKeyDictionary[Subject, Importance] = WeakKeyDictionary()  # two sections need it
+
+
 def show_relevance(subject: Subject) -> Section:
     """Return how much each column matters to the predictions for held-out samples."""
     data = subject.held_out
     if data is None:
         raise Omitted("there is no model fitted to a part of the samples")
-    losses = choose_losses(subject, data)
-    rises = shuffle_columns(subject, data, losses)
-    order = np.argsort(-rises.mean(axis=1), kind="stable")
+    losses, rises, order, instead = find_importance(subject, data)
     names = list(subject.columns)
     text = [
         f"How much the {losses.name} {losses.verb} on held-out samples when the values of a column are "
         "shuffled among them, so that the column says nothing; the mean of "
         f"{REPEATS} shufflings. Columns that say the same stand in for each other, and look less important."
     ]
+    text += [instead] if instead else []
     rows = [
         [names[k], signed(float(rises[k].mean()), 4).lstrip("+"), f"{np.ptp(rises[k]):.4f}"] for k in order
     ]
@@ -79,14 +92,41 @@ def show_relevance(subject: Subject) -> Section:
     return Section("relevance", "Columns that matter", text, pictures, tables)
 
 
+def find_importance(subject: Subject, data: HeldOut) -> Importance:
+    """Return what shuffling does, by the score that was asked for if it can be computed; once for a page."""
+    if subject not in _FOUND:
+        _FOUND[subject] = _measure_importance(subject, data)
+    return _FOUND[subject]
+
+
+def _measure_importance(subject: Subject, data: HeldOut) -> Importance:
+    losses, instead = choose_losses(subject, data), ""
+    try:
+        rises = shuffle_columns(subject, data, losses)
+    except ValueError:
+        rises = np.array([np.nan])
+    if not np.isfinite(rises).all():  # such as ROC AUC, where nothing is held out of one of two classes
+        usual = usual_losses(subject, data)
+        instead = f"The {losses.name} cannot be computed on these samples: the {usual.name} is used instead."
+        losses, rises = usual, shuffle_columns(subject, data, usual)
+    return Importance(losses, rises, np.argsort(-rises.mean(axis=1), kind="stable"), instead)
+
+
 def choose_losses(subject: Subject, data: HeldOut) -> Losses:
     """Return the score that was asked for; if none was, the log loss of classes or the RMSE of numbers."""
     given = subject.search.scoring
     if isinstance(subject.task, LabelTask):
         scoring = None if given is None else find_scoring(given, subject.task.y, subject.task.sample_weight)
         known = scoring is None or scoring.metric.key == "log_loss"
-        return label_losses(subject, data) if known else of_score(scoring, data, subject.search.classes_)
-    return number_losses(data) if given is None else of_score(find_number_scoring(given, data.y), data)
+        return usual_losses(subject, data) if known else of_score(scoring, data, subject.search.classes_)
+    if given is None:
+        return usual_losses(subject, data)
+    return of_score(find_number_scoring(given, data.y), data)
+
+
+def usual_losses(subject: Subject, data: HeldOut) -> Losses:
+    """Return what can be computed on any samples: the log loss of classes, or the RMSE of numbers."""
+    return label_losses(subject, data) if isinstance(subject.task, LabelTask) else number_losses(data)
 
 
 def of_score(scoring: Any, data: HeldOut, classes: Any = None) -> Losses:
@@ -129,7 +169,7 @@ def shuffle_columns(subject: Subject, data: HeldOut, losses: Losses) -> Array:
     groups = subject.columns.values()
     random = RandomState(subject.seed)
     most = max(LEAST_ROWS, MOST_PREDICTIONS // (REPEATS * len(groups)))
-    some = np.sort(random.permutation(len(data.X))[:most])
+    some = target_of(subject).draw(data.y, most, subject.seed)  # of every class
     X, y = data.X[some], data.y[some]
     before = losses.mean(X, y)
     rises = np.empty((len(groups), REPEATS))
