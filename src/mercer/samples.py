@@ -13,6 +13,7 @@ from mercer.arrays import detached, is_tensor, namespace
 from mercer.limits import check_memory
 
 COPIES = 2  # of the samples that are in memory at once: those given, and those scaled or sorted
+DENSE = "torch.strided"  # the layout of dense tensors of torch
 NO_NUMBERS = ("could not convert string", "Input X contains NaN", "Cannot cast object dtype")
 
 
@@ -59,6 +60,8 @@ def _tensor_kinds(estimator: Any, X: Any) -> list[Any]:
 def float_kinds(name: str, X: Any) -> list[Any]:
     """Return single and double precision, the latter of which a device must have."""
     xp = namespace(X)
+    if str(getattr(X, "layout", DENSE)) != DENSE:
+        raise TypeError(f"{name} takes dense tensors: give X.to_dense().")
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported: {name} takes real numbers.")
     if xp.float64 not in supported_float_dtypes(xp, X.device):

@@ -34,6 +34,23 @@ def test_the_kernel_of_near_samples_is_added_with_its_share_of_the_variance(rng,
     assert blended.transform(X).shape[1] == len(blended.get_feature_names_out())
 
 
+def test_its_learners_know_the_classes_by_their_names(rng):
+    X, y = some_data(rng)
+    names = np.array(["c", "a", "b"])
+    learners = {
+        "learner": KernelBoost(n_rounds=2, random_state=0),
+        "others": [IdealizedKernel(random_state=0)],
+    }
+    named, numbered = (
+        BlendedKernel(**learners).fit(X, names[y]),
+        BlendedKernel(**learners).fit(X, (y + 2) % 3),
+    )
+    for one in (named, named.learner_, named.others_[0]):
+        assert_array_equal(one.classes_, ["a", "b", "c"])
+    assert_array_equal(named.kernel_(X), numbered.kernel_(X))
+    assert not hasattr(named.fit(X, pairs=Pairs.from_labels(y)).learner_, "classes_")
+
+
 def test_a_second_learner_counts_as_much_as_the_first(rng):
     X, y = some_data(rng)
     first, second = KernelBoost(n_rounds=3, random_state=0), IdealizedKernel(random_state=0)

@@ -239,6 +239,8 @@ def test_bad_input_is_named():
     for one in (model, StumpSVC()):
         with pytest.raises(ValueError, match="Complex data not supported: StumpSVC takes real numbers"):
             one.fit(T + 1j, t)
+        with pytest.raises(TypeError, match=r"StumpSVC takes dense tensors: give X\.to_dense\(\)"):
+            one.fit(T.to_sparse(), t)
     with pytest.raises(ValueError, match="class_weight"):
         StumpSVC(max_bins=8, class_weight={-1: 1.0, 7: 2.0}).fit(T, t)
     with pytest.raises(TypeError, match=r"TreeSVC takes arrays of NumPy.*X\.cpu\(\)\.numpy\(\)"):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.callback import CallbackContext
@@ -116,8 +117,9 @@ class BlendedKernel(KernelLearner):
         check_positive(self.share, "share")
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
-        self.learner_ = _fit(KernelBoost() if self.learner is None else self.learner, known)
-        self.others_ = [_fit(other, known) for other in self.others]
+        y = None if known.label is None else self.classes_[known.label]
+        self.learner_ = _fit(KernelBoost() if self.learner is None else self.learner, known, y)
+        self.others_ = [_fit(other, known, y) for other in self.others]
         every = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
         A = within_map(known) if self.metric == "within" else None
         learned = [one.kernel_ for one in self._fitted()]
@@ -164,9 +166,9 @@ def _gaussian(width: float) -> sk_kernels.RBF:
     return sk_kernels.RBF(width / np.sqrt(2.0), "fixed")
 
 
-def _fit(learner: Any, known: TrainingData) -> Any:
+def _fit(learner: Any, known: TrainingData, y: NDArray[Any] | None) -> Any:
     given = {"target": known.target, "pairs": known.pairs, "unlabelled": known.unlabelled}
-    return clone(learner).fit(known.X, known.label, **given)
+    return clone(learner).fit(known.X, y, **given)
 
 
 def _radius(every: Array, some: Array) -> float:
