@@ -194,11 +194,16 @@ def test_a_notebook_shows_the_ranking_and_takes_names_as_text():
         listed=("<b>a</b>", "RBF-SVM"),
         reference="RBF-SVM",
     )
-    html = result._repr_html_()
+    html = result._repr_html_().replace("\N{NO-BREAK SPACE}", " ")
     assert "<b>" not in html
     assert "&lt;b&gt;a&lt;/b&gt; ★" in html
     for words in ("10.0 %", "−2.0 [−3.0, −1.0]", "Significantly better than a tuned RBF-SVM"):
         assert words in html
+    assert "what it is" in html
+    assert ">note<" not in html  # which would be empty
+    assert ">against " not in result_of(scored("a", 0.1), winner="a")._repr_html_()
+    second = result._replace(winner="RBF-SVM")._repr_html_()
+    assert "RBF-SVM was selected although &lt;b&gt;a&lt;/b&gt; has the lowest error" in second
     running = result._replace(winner=None)._repr_html_()
     assert "Selected" not in running
 

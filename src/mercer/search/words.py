@@ -251,11 +251,14 @@ def as_html(result: SearchResult) -> str:
     if result.winner:
         settings = f" ({describe_settings(result.settings)})" if result.settings else ""
         head = [f"Selected: {result.winner}{settings}.", describe_blend(result)]
-        head += [expected_on_new_samples(result), compare_with_reference(result)]
+        head += [expected_on_new_samples(result), compare_with_reference(result), explain_selection(result)]
     said = [*head, *doubts(result)]
     notes = [describe_metric(result.metric), describe_comparison(result), describe_end(result)]
-    heads = ["candidate", result.metric.name, "± one standard error", f"against {result.reference}"]
-    table = show_bars(_lines(result), [*heads, "what it is", "settings", "note"])
+    heads = ["± one standard error", f"against {result.reference}", "what it is", "settings", "note"]
+    lines = _lines(result)
+    kept = [k for k in range(len(heads)) if any(line.cells[k] for line in lines)]  # the others are empty
+    lines = [line._replace(cells=[line.cells[k] for k in kept]) for line in lines]
+    table = show_bars(lines, ["candidate", result.metric.name, *(heads[k] for k in kept)])
     return paragraphs(*said) + table + paragraphs(*notes)
 
 
@@ -269,8 +272,8 @@ def _lines(result: SearchResult) -> list[Line]:
             np.nan_to_num(number) / longest for number in (one.measure.value, one.measure.std_error)
         )
         cells = [
-            describe_measure(one.measure),
-            describe_difference(one.difference, result.metric),
+            describe_measure(one.measure).replace(" ", "\N{NO-BREAK SPACE}"),
+            describe_difference(one.difference, result.metric).replace(" ", "\N{NO-BREAK SPACE}"),
             describe_candidate(one.name, result),
             describe_settings(one.settings),
             one.note,
