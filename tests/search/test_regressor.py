@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import make_friedman1
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
 
@@ -187,6 +187,10 @@ def test_weights_count_and_samples_without_weight_do_not(rng):
     assert heavy.best_score_ != b.best_score_
     with pytest.raises(TypeError, match="takes no sample_weight"):
         search_among({"a": NoWeights()}).fit(X, y, sample_weight=np.ones(160))
+    with pytest.raises(TypeError, match="candidate 'a' must be a regressor"):
+        search_among({"a": LogisticRegression()}).fit(X, y)
+    with pytest.raises(TypeError, match="scoring must be the name of one score"):
+        search_among(scoring=["r2"]).fit(X, y)
 
 
 class NoWeights(RegressorMixin, BaseEstimator):

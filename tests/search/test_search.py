@@ -16,7 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import mercer
-from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpSVC
+from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpRegressor, StumpSVC
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
@@ -61,6 +61,7 @@ def test_candidates_are_named_estimators_with_or_without_a_grid():
         ({}, TypeError, "must map names"),
         ({"a": StumpSVC}, TypeError, "candidate 'a' must be a classifier"),
         ({"a": RBF()}, TypeError, "candidate 'a' must be a classifier"),
+        ({"a": StumpRegressor()}, TypeError, "candidate 'a' must be a classifier"),
         ({"a": Candidate("a", BoostedKernel(), {})}, TypeError, "must be a classifier"),
         ({"a": (StumpSVC(), [1.0])}, TypeError, "grid of candidate 'a' must map"),
         ({"a": (StumpSVC(), {"gamma": [1.0]})}, ValueError, r"unknown parameters: \['gamma'\]"),
@@ -80,6 +81,9 @@ def test_candidates_that_cannot_be_are_refused_by_name(candidates, error, messag
         ({"max_rows": 5}, ValueError, "max_rows must be at least 10"),
         ({"budget": 0.0}, ValueError, "budget must be positive"),
         ({"budget": "a minute"}, TypeError, "budget must be a number"),
+        ({"scoring": ["f1", "accuracy"]}, TypeError, "scoring must be the name of one score"),
+        ({"scoring": {"f1": "f1"}}, TypeError, "scoring must be the name of one score"),
+        ({"scoring": lambda *_: np.nan}, ValueError, "gives no number for a fold that tests"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(options, error, message):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
@@ -83,7 +83,7 @@ class LabelTask(SampleTask):
 
     def check_candidates(self, given: Any) -> list[Candidate]:
         """Return a user's classifiers."""
-        return as_candidates(given, "a classifier, or (classifier, grid)", can_predict)
+        return as_candidates(given, "a classifier, or (classifier, grid)", _can_classify)
 
     def list_candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates, with the weights of classes that they are to have or to choose."""
@@ -156,6 +156,10 @@ class LabelTask(SampleTask):
         judged = Judged(self.label[test], *said, self.weights[test], self.n_classes, self.scoring.positive)
         losses = self.scoring.losses(judged, fitted, new, self.y[test])
         return np.column_stack([losses, judged.decisions]), seconds
+
+
+def _can_classify(estimator: Any) -> bool:
+    return can_predict(estimator) and not is_regressor(estimator)
 
 
 def draw_by_class(y: NDArray[Any], n: int, seed: int, least: int = 1) -> Index:

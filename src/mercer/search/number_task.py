@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
+from sklearn.base import is_classifier
 from sklearn.dummy import DummyRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import RidgeCV
@@ -70,7 +71,7 @@ class NumberTask(SampleTask):
 
     def check_candidates(self, given: Any) -> list[Candidate]:
         """Return a user's regressors."""
-        return as_candidates(given, "a regressor, or (regressor, grid)", can_predict)
+        return as_candidates(given, "a regressor, or (regressor, grid)", _can_regress)
 
     def split(self, cv: Any, seed: int) -> Folds:
         """Return training and test samples: as a splitter says, or so many folds in random order.
@@ -186,6 +187,10 @@ class NumberRace(SampleRace):
         """Return the errors of predictions for samples that had no part in them."""
         rows = self.rows[places]
         return UnseenErrors.of(self.task.y[rows][:, None], predicted[:, None], self.task.weights[rows], False)
+
+
+def _can_regress(estimator: Any) -> bool:
+    return can_predict(estimator) and not is_classifier(estimator)
 
 
 def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:

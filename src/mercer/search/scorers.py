@@ -57,6 +57,8 @@ def find_scorer(given: Any, classes: NDArray[Any], positive: int) -> Any:
 
 def as_scorer(given: Any) -> Any:
     """Return a scorer by its name, or the one that is given, as scikit-learn checks it."""
+    if not isinstance(given, str) and not callable(given):
+        raise TypeError(f"scoring must be the name of one score, or a scorer; got {given!r}")
     return check_scoring(_Anything(), scoring=given)
 
 

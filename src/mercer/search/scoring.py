@@ -23,6 +23,7 @@ from mercer._typing import Array, Flags, Index
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.result import Metric
 from mercer.search.scorers import ABOUT_ONE_CLASS, find_positive, find_scorer
+from mercer.svm.selection import check_score
 
 ERROR = Metric(
     key="error",
@@ -79,7 +80,7 @@ class Scoring(NamedTuple):
     def _score_fold(self, weight: Array, fitted: Any, X: Array, y: NDArray[Any]) -> float:
         options = {"sample_weight": weight} if self.weighs and np.ptp(weight) > 0.0 else {}
         try:
-            return float(self.scorer(fitted, X, y, **options))
+            return check_score(self.scorer(fitted, X, y, **options), self.name, len(X))
         except AttributeError as error:
             if "predict_proba" not in str(error):
                 raise
@@ -98,8 +99,10 @@ def find_scoring(given: Any, y: NDArray[Any], weight: Array | None = None) -> Sc
     if given is None or given == "accuracy":
         return ACCURACY
     classes, positive = np.unique(y), find_positive(y, weight)
-    of_one = f" of {classes[positive]}" if given in ABOUT_ONE_CLASS and len(classes) == 2 else ""
-    if not isinstance(given, str) or given not in KNOWN:
+    is_name = isinstance(given, str)
+    is_of_one = is_name and given in ABOUT_ONE_CLASS and len(classes) == 2
+    of_one = f" of {classes[positive]}" if is_of_one else ""
+    if not is_name or given not in KNOWN:
         return of_whole_folds(given, find_scorer(given, classes, positive), of_one, positive)
     shown, meaning, slope, best, balances = KNOWN[given]
     shown += of_one
