@@ -8,6 +8,8 @@ from sklearn.utils import check_array
 
 from mercer._typing import Array
 
+LEAST_SQUARE = 1e-290  # a smaller one is, divided by some million samples, no number of full precision
+
 
 def check_target(y: Any) -> Array:
     """Return the target as finite numbers, of one dimension or two; say what to do where it is not."""
@@ -27,6 +29,9 @@ def check_target(y: Any) -> Array:
             )
         if Y.size and not np.isfinite(np.ptp(Y) ** 2 * len(Y)):
             raise ValueError("The target is too large to compute with: divide it by its standard deviation.")
+    range_of = np.ptp(Y, axis=0)
+    if np.any((range_of > 0.0) & (range_of**2 < LEAST_SQUARE)):
+        raise ValueError("The target is too small to compute with: divide it by its standard deviation.")
     return Y
 
 

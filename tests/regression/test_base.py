@@ -26,6 +26,8 @@ NUMBERS = np.arange(20.0)
         (pd.Series(pd.date_range("2024-01-01", periods=20)), "The target holds dates or times"),
         ([datetime.date(2024, 1, 1 + k) for k in range(20)], "The target holds datetime.date"),
         (NUMBERS * 1e200, "The target is too large"),
+        (NUMBERS * 1e-200, "The target is too small"),
+        (np.column_stack([NUMBERS, NUMBERS * 1e-200]), "The target is too small"),
         (np.zeros((20, 2, 2)), "dim"),
         (NUMBERS[:10], "inconsistent numbers of samples"),
         (None, "requires y to be passed, but the target y is None"),

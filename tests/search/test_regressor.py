@@ -119,7 +119,8 @@ def test_other_scores_are_those_of_scikit_learn(scoring, key):
 def test_the_units_of_the_target_do_not_matter():
     X, y = FRIEDMAN
     scores = [
-        search_among().fit(X, scale * y + shift) for scale, shift in ((1.0, 0.0), (1e-6, 0.0), (1e5, -1e7))
+        search_among().fit(X, scale * y + shift)
+        for scale, shift in ((1.0, 0.0), (1e-68, 0.0), (1e68, 0.0), (1e5, -1e7))
     ]
     for search in scores[1:]:
         assert search.best_settings_ == scores[0].best_settings_
@@ -136,6 +137,8 @@ def test_the_units_of_the_target_do_not_matter():
         (np.arange(10).astype("datetime64[D]"), "The target holds dates or times"),
         (pd.to_datetime(["2020-01-01"] * 10), "dates"),
         (np.ones((10, 2)), "search for each column of y"),
+        (1e140 * np.arange(10), "differ by up to 9e.140: divide them by their standard deviation"),
+        (1e-140 * np.arange(10), "differ by up to 9e-140: divide them by their standard deviation"),
         (None, "requires y"),
     ],
 )

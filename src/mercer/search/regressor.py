@@ -30,6 +30,7 @@ from mercer.targets import check_target
 
 FEWEST = 100  # targets, to say something about one percent of them
 MOST = 0.5  # of the variance
+SCALES = 1e-70, 1e70  # between which the fourth power of a target's range is a number
 TWO_VALUES = "The target has two values"
 
 
@@ -246,7 +247,13 @@ def _check_one_target(y: Any) -> Array:
     Y = check_target(y)
     if Y.ndim == 2 and Y.shape[1] > 1:
         raise ValueError(f"a search has one target, and y has {Y.shape[1]}: search for each column of y.")
-    return column_or_1d(Y, warn=True)
+    y = column_or_1d(Y, warn=True)
+    if len(y) and np.ptp(y) > 0.0 and not SCALES[0] < np.ptp(y) < SCALES[1]:
+        raise ValueError(
+            f"a search cannot compute with targets that differ by up to {np.ptp(y):.1g}: divide them by "
+            "their standard deviation"
+        )
+    return y
 
 
 def describe_target(y: Array) -> list[str]:
