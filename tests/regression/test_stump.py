@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import make_scorer, mean_absolute_error, mean_poisson_deviance
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
@@ -138,6 +139,15 @@ def test_several_targets_are_fitted_each_by_itself(rng):
     low, high = together.predict_interval(X)
     assert low.shape == high.shape == Y.shape
     assert together.fit(X, Y[:, :1]).predict(X).shape == (len(X), 1)
+
+
+def test_squared_errors_of_bins_may_take_more_steps_as_these_are_quick(rng, monkeypatch):
+    monkeypatch.setattr(additive, "MAX_STEPS", 1)
+    X = rng.normal(size=(4000, 1)) + 0.1 * rng.normal(size=(4000, 12))
+    model = StumpRegressor(100.0, max_bins=64).fit(X, X[:, 0])  # a warning would be an error
+    assert model.n_iter_ > 2
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
+        StumpRegressor(100.0, max_bins=64, max_iter=2).fit(X, X[:, 0])
 
 
 def test_a_constant_target_is_predicted_as_it_is(rng):

@@ -86,12 +86,13 @@ class PerceptronMachine(PathRegressor):
     def _path(
         self, rows: Any, y: Array, weight: Array, Cs: Sequence[float], loss: NumberLoss
     ) -> Iterator[TwoClassSVM]:
-        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
+        options: dict[str, Any] = {"tol": float(self.tol)}
         if isinstance(rows, SlicedSamples):
             y, weight = (like(rows.directions, values) for values in (y, weight))
-            for fit in fit_path(rows.rows, y, weight, Cs, loss.solver, **options):
+            for fit in fit_path(rows.rows, y, weight, Cs, loss.solver, max_iter=self.max_iter, **options):
                 yield fit._replace(function=SlicedFunction(rows.directions, fit.function))
         else:
+            options["max_iter"] = self.max_iter or MAX_STEPS
             for solution in solve_on_gram(rows.K, y, weight, Cs, loss.solver, **options):
                 coef, b = solution.function.coef, solution.bias
                 support = np.flatnonzero(coef)

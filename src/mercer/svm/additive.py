@@ -31,7 +31,8 @@ from mercer.svm.dual import TwoClassSVM
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.stump_svm.torch_rows"  # where tensors are; loads torch
-MAX_STEPS = 1000  # the default maximum number of Newton steps
+MAX_STEPS = 1000  # the default maximum number of Newton steps, …
+RIDGE_STEPS = 10_000  # … and of conjugate gradients for squared errors, each a pass over the rows
 FEW_CELLS = 2**16  # of samples up to which predictions take milliseconds, and need not import numba
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
@@ -136,9 +137,17 @@ class TrainingRows(NamedTuple):
 
 
 def fit_path(
-    rows: TrainingRows, y: Array, weight: Array, Cs: Sequence[float], loss: Any = HINGE, **options: Any
+    rows: TrainingRows,
+    y: Array,
+    weight: Array,
+    Cs: Sequence[float],
+    loss: Any = HINGE,
+    *,
+    max_iter: int | None = None,
+    **options: Any,
 ) -> Iterator[TwoClassSVM]:
     """Fit the machine for each C in ascending order, with C_i = C × weight_i."""
+    options["max_iter"] = max_iter or MAX_STEPS
     bound, columns = rows.units.scale * weight, rows.columns
     if loss is HINGE:
         bound = _reachable(y, bound)
@@ -148,6 +157,7 @@ def fit_path(
         engine, options = GramRows, {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
         solutions = solve_path(rows_of_gram, Cs, loss, **options)
     elif engine is TableRows and isinstance(loss, SquaredError):
+        options["max_iter"] = max_iter or RIDGE_STEPS
         solutions = solve_ridge_path(columns, y, bound, Cs, **options)
     else:
         solutions = solve_path(engine.of(columns, y, bound), Cs, loss, **options)

@@ -163,7 +163,7 @@ class PerceptronSVM(DualSVC):
     ) -> Iterator[TwoClassSVM]:
         directions = like(X, self._directions(X.shape[1]))
         rows = TrainingRows.prepare(X, self.max_bins, self._seed, directions)
-        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
+        options: dict[str, Any] = {"tol": float(self.tol), "max_iter": self.max_iter, "progress": progress}
         for fit in fit_path(rows, y, weight, Cs, **options):
             yield fit._replace(function=SlicedFunction(directions, fit.function))
 

@@ -15,7 +15,6 @@ from mercer.arrays import is_of_numpy, namespace
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE, LogLoss
 from mercer.svm.additive import (
-    MAX_STEPS,
     ShapeFunction,
     TrainingRows,
     fit_path,
@@ -46,7 +45,7 @@ class StumpSVM(DualSVC):
         self, X: Array, y: Array, weight: Array, Cs: Sequence[float], progress: Progress | None
     ) -> Iterator[TwoClassSVM]:
         rows = TrainingRows.prepare(X, self.max_bins, self._seed)
-        options = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS, "progress": progress}
+        options: dict[str, Any] = {"tol": float(self.tol), "max_iter": self.max_iter, "progress": progress}
         return fit_path(rows, y, weight, Cs, LOSSES[self.loss], **options)
 
     def _table(self, n_features: int) -> TablePlan:
