@@ -64,7 +64,7 @@ class KernelRegressor(ChoosesC, NumberRegressor):
     C_ : float
         C, given or chosen.
     edge_ : {"lower", "upper"} or None
-        The end of the values that C_ is at; there, further values of C may be better.
+        The end of the values that `C_` is at; there, further values of C may be better.
     Cs_, loo_errors_ : arrays of shape (n_Cs,)
         The values of C, and the leave-one-out mean squared errors in variances of the targets, of the samples
         that chose C. For the squared error alone.

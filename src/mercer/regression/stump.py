@@ -175,7 +175,7 @@ class StumpRegressorCV(SelectedCRegressor, StumpMachine):
     C_ : float
         The C of the best mean score, the smallest of equals.
     edge_ : {"lower", "upper"} or None
-        The end of the values that C_ is at; there, further values of C may be better.
+        The end of the values that `C_` is at; there, further values of C may be better.
     Cs_ : array of shape (n_Cs,)
         The values of C, ascending.
     scores_ : array of shape (n_folds, n_Cs)

@@ -47,7 +47,7 @@ class ChoosesC:
 
     @property
     def edge_(self) -> str | None:
-        """The end of the values that C_ is at, "lower" or "upper"; there, further values may be better."""
+        """The end of the values that `C_` is at, "lower" or "upper"; there, further values may be better."""
         ends = {float(self.Cs_[0]): "lower", float(self.Cs_[-1]): "upper"}
         return ends.get(self.C_) if len(self.Cs_) > 1 else None
 

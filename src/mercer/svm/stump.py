@@ -218,7 +218,7 @@ class StumpSVCCV(SelectedCSVC, StumpSVM):
     C_ : float
         The C of the best mean score, the smallest of equals.
     edge_ : {"lower", "upper"} or None
-        The end of the values that C_ is at; there, further values of C may be better.
+        The end of the values that `C_` is at; there, further values of C may be better.
     Cs_ : array of shape (n_Cs,)
         The values of C, ascending.
     scores_ : array of shape (n_folds, n_Cs)

@@ -292,7 +292,7 @@ class TreeSVCCV(ChoosesC, TreeSVM):
     C_, gamma_ : float
         Those of the best mean score; of equals the smallest C, and of these the smallest γ.
     edge_ : {"lower", "upper"} or None
-        The end of the values that C_ is at; there, further values of C may be better.
+        The end of the values that `C_` is at; there, further values of C may be better.
     Cs_, gammas_ : arrays of shape (n_Cs,) and (n_gammas,)
         The values of C and of γ, ascending.
     scores_ : array of shape (n_folds, n_Cs, n_gammas)
