@@ -15,7 +15,8 @@ def test_the_ends_are_the_errors_of_these_ranks(rng):
     low, high = unseen.interval(np.array([[1.0, 2.0]]), coverage=0.9)  # ranks ⌊41 / 20⌋ = 2 and 39
     assert_allclose(low[0], [1.0, 2.0] + np.sort(error, axis=0)[1])
     assert_allclose(high[0], [1.0, 2.0] + np.sort(error, axis=0)[38])
-    low, high = unseen.interval(np.zeros((1, 2)), coverage=0.999)
+    with pytest.warns(UserWarning, match="need 1999 samples"):
+        low, high = unseen.interval(np.zeros((1, 2)), coverage=0.999)
     assert_allclose(low[0], error.min(axis=0))
     assert_allclose(high[0], error.max(axis=0))
 
@@ -73,3 +74,14 @@ def test_coverage_is_a_share():
     for wrong in (0.0, 1.0, 90, "0.9", True):
         with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
             model.predict_interval(X, wrong)
+
+
+@pytest.mark.parametrize(("coverage", "least"), [(0.5, 3), (0.9, 19), (0.95, 39)])
+def test_too_few_errors_for_a_coverage_are_said(coverage, least, rng):
+    # the least and the largest of n errors are those of rank one: (n + 1) (1 − coverage) / 2 ≥ 1
+    enough = UnseenErrors(rng.normal(size=(least, 1)), np.ones(least), False)
+    low, high = enough.interval(np.zeros((1, 1)), coverage)  # a warning would be an error
+    assert (low, high) == (enough.error.min(), enough.error.max())
+    few = UnseenErrors(enough.error[1:], np.ones(least - 1), False)
+    with pytest.warns(UserWarning, match=f"need {least} samples .* and there are {least - 1}"):
+        few.interval(np.zeros((1, 1)), coverage)

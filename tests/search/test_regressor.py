@@ -178,6 +178,14 @@ def test_tables_with_categories_and_gaps_are_encoded(rng):
     assert search.score(table, y) > 0.8
 
 
+def test_weights_count_by_their_ratios(rng):
+    X, y = FRIEDMAN
+    weight = rng.uniform(0.5, 2.0, size=len(y))
+    one, other = (search_among().fit(X, y, sample_weight=scale * weight) for scale in (1.0, 1e-4))
+    assert one.best_settings_ == other.best_settings_
+    assert_allclose(other.predict(X), one.predict(X), rtol=1e-6)
+
+
 def test_weights_count_and_samples_without_weight_do_not(rng):
     X, y = FRIEDMAN
     spoilt = np.where(np.arange(160) < 40, 1e3, y)

@@ -1,5 +1,6 @@
 """Prediction intervals from the errors of samples that a fit has not seen."""
 
+import warnings
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -27,10 +28,18 @@ class UnseenErrors(NamedTuple):
         """Return ends between which about this share of new targets lies, as many beyond either.
 
         As in split conformal prediction the new target is one of n + 1 alike: the ends are the errors of
-        rank ⌊(n + 1) α / 2⌋ from below and from above, of which the outermost if there are too few.
+        rank ⌊(n + 1) α / 2⌋ from below and from above, or the outermost with a warning if there are too few.
         """
         n = len(self.error)
-        level = min((1.0 + float(coverage)) / 2 * (n + 1) / n, 1.0)
+        level = (1.0 + float(coverage)) / 2 * (n + 1) / n
+        if level > 1.0 + 1e-9:
+            warnings.warn(
+                f"Intervals of {100 * coverage:g} % need {int(np.ceil(2.0 / (1.0 - coverage) - 1.0 - 1e-6))} "
+                f"samples that a fit has not seen, and there are {n}: these intervals cover less.",
+                UserWarning,
+                stacklevel=3,
+            )
+        level = min(level, 1.0)
         spread = _spread(predicted, self.is_log)
         low = predicted - spread * _quantile(-self.error, self.weight, level)
         high = predicted + spread * _quantile(self.error, self.weight, level)
@@ -52,7 +61,8 @@ class PredictsIntervals:
         X : array-like of shape (n_samples, n_features)
             The samples.
         coverage : float, default=0.9
-            The share of new targets that shall be inside; as many shall be below as above.
+            The share of new targets that shall be inside; as many shall be below as above. Of few samples
+            (19 for 90 %) a warning says that it is not reached.
 
         Returns
         -------

@@ -207,7 +207,10 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             )
 
     def _count(self, X: Array, y: NDArray[Any], groups: Any, sample_weight: Any) -> Counted:
-        """Return the samples of a positive weight, with their groups, and how they are split."""
+        """Return the samples of a positive weight, with their groups, and how they are split.
+
+        Weights count by their ratios: some are thousands, some sum to one, and C would be in no grid.
+        """
         if groups is not None:
             groups = column_or_1d(groups)
             check_consistent_length(X, groups)
@@ -218,7 +221,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         if not isinstance(cv, int) and not counts.all():
             cv = _folds_among(counts, cv, X, y, groups, classifier=is_classifier(self))
         groups = None if groups is None else groups[counts]
-        return Counted(X[counts], y[counts], groups, sample_weight[counts], cv)
+        weight = sample_weight[counts]
+        return Counted(X[counts], y[counts], groups, weight / weight.mean(), cv)
 
     def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
         """Return samples without labels as the others are."""
