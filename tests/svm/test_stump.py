@@ -454,3 +454,13 @@ def test_the_hinge_has_no_probabilities():
     assert hasattr(StumpSVC(loss="log_loss"), "predict_proba")
     with pytest.raises(ValueError, match="loss"):
         StumpSVC(loss="log").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_cells_of_many_equal_samples_take_few_steps(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 20, (20_000, 2)).astype(float)
+    score = sum(rng.normal(size=20)[column] for column in X.T.astype(int)) + rng.normal(size=20_000)
+    for C in (0.03, 0.5):
+        model = StumpSVC(C=C).fit(X, score > 0)
+        assert model.n_iter_[0] <= 80  # some 20; with steps that miss cells of equal rows, up to a thousand

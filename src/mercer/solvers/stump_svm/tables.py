@@ -14,7 +14,8 @@ from mercer.solvers.stump_svm.newton import Coarsening, solve_system
 from mercer.solvers.stump_svm.products import CodedColumns, add_up_by_code, integrate, look_up
 from mercer.solvers.stump_svm.rows import Look, Point, Rows, thin
 
-SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more
+SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more, …
+LEAST = 4096  # … and at least so many: few values make cells of equal rows, and a step must not miss one
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class TableRows(Rows):
     @property
     def most_curved(self) -> int:  # type: ignore[override]
         """Return about how many rows a Newton step uses."""
-        return SAMPLE * int(np.prod(self.value.shape))
+        return max(SAMPLE * int(np.prod(self.value.shape)), LEAST)
 
     def gather(self, code: Any, table: Any) -> Any:
         """Return Σ_d table_d at each row's codes."""
