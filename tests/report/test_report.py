@@ -9,11 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
+from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpRegressor, StumpSVC
 from mercer.report import Report
 from mercer.report.content import Chapter, Section, Subject
 from mercer.report.plots.style import read_classes
 from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter, group_classes
+from mercer.report.sections.columns import show_columns
 from mercer.report.sections.dependence import (
     direction,
     find_curves,
@@ -23,7 +24,7 @@ from mercer.report.sections.dependence import (
 )
 from mercer.report.sections.failures import main_columns, reader_of, show_failures, typical_samples
 from mercer.report.sections.kernel import correlations
-from mercer.report.sections.relevance import Losses, shuffle_columns
+from mercer.report.sections.relevance import Losses, show_relevance, shuffle_columns
 from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
 from mercer.tables import TableEncoder
@@ -135,6 +136,8 @@ def test_dates_are_read_as_days_and_free_text_is_not_a_value(rng):
     assert [type(kind) for kind in encoder.columns_] == [DateColumn, TextColumn, NumberColumn]
     X = encoder.transform(table)
     subject = Subject(None, NumberTask(X, X[:, -1]), [], None, 0, range(60), encoder=encoder)
+    _, kind, said = show_columns(replace(subject, data_name="pumps")).tables[0].rows[0]
+    assert (kind, said.partition(",")[0]) == ("date", "2024-02-27 to 2024-04-26")
     assert [reader_of(subject, "day")(x) for x in X[:4]] == [
         "2024-02-27",
         "2024-02-28",
@@ -284,3 +287,27 @@ def test_the_cell_of_python_writes_the_page_again(messy, report, tmp_path, monke
     found, expected = Page((tmp_path / "report.html").read_text(encoding="utf-8")), Page(report.html())
     assert found.sections == expected.sections
     assert found.all("img") == expected.all("img")
+
+
+def test_of_two_words_the_rarer_is_looked_for(rng):
+    """`left` comes first in the alphabet, and is rare."""
+    X = rng.normal(size=(90, 2))
+    y = np.where(X[:, 0] > 0.8, "left", "stayed")
+    page = Report(KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y), X, y)
+    assert "class left is what is looked for" in section_of(page, "curves").text[0]
+    first = section_of(page, "relevance").tables[0]
+    assert first.columns[2:] == ["lowest probability of left", "highest probability of left"]
+    assert first.rows[0][:2] == ["x0", "it rises"]
+
+
+def test_importance_in_large_units_has_no_digits_that_say_nothing_and_none_at_all_is_said(rng):
+    X = rng.normal(size=(120, 2))
+    y = 50000.0 * X[:, 0] + 1000.0 * rng.normal(size=120)
+    page = Report(KernelSearchRegressor({"stump": StumpRegressor()}, cv=2, random_state=0).fit(X, y), X, y)
+    rows = section_of(page, "relevance").tables[-1].rows
+    assert rows[0][0] == "x0"
+    assert not any("." in cell for row in rows for cell in row[1:])
+    subject = Subject(SimpleNamespace(scoring=None), NumberTask(X, y), ["a", "b"], None, 0, range(120))
+    mean = SimpleNamespace(X=X, y=y, predictor=SimpleNamespace(predict=lambda X: np.zeros(len(X))))
+    section = show_relevance(replace(subject, held_out=mean))
+    assert "No column matters: shuffling changes nothing." in section.text

@@ -11,6 +11,7 @@ from mercer.tables.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
 
 MOST_LISTED = 300  # columns
 MOST_LEVELS = 8
+DAY = 86400.0  # seconds
 
 
 def show_columns(subject: Subject) -> Section:
@@ -62,8 +63,21 @@ def _describe(kind: Kind | None, values: Array, n_missing: int | None) -> list[s
         more = len(kind.values) - MOST_LEVELS
         return ["category", missing, f"{levels}{f', and {more} more' if more > 0 else ''}"]
     if isinstance(kind, DateColumn):
-        return ["date", missing, f"as {', '.join(kind.parts)}"]
+        return ["date", missing, f"{_days(kind, values)}as {', '.join(kind.parts)}"]
     if kind is None or isinstance(kind, NumberColumn):
         low, high, middle = spread_of(values[:, 0])
         return ["number", missing, f"{low} to {high}, median {middle}"]
     return ["text", missing, f"as {values.shape[1]} components of words"]
+
+
+def _days(kind: DateColumn, values: Array) -> str:
+    """Return the first and the last day; nothing if they are the same."""
+    if "days" not in kind.parts:
+        return ""
+    days = values[:, kind.parts.index("days")]
+    return f"{read_day(kind, days.min())} to {read_day(kind, days.max())}, "
+
+
+def read_day(kind: DateColumn, days: float) -> str:
+    """Return the date that is so many days after the first of a column."""
+    return str(np.datetime64(int(kind.first + DAY * days), "s").astype("datetime64[D]"))

@@ -12,7 +12,7 @@ from mercer.report.plots.style import COLOURS, ink, plain_text
 from mercer.search import SearchResult
 from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
-from mercer.search.scoring import find_scoring
+from mercer.search.scorers import find_positive
 from mercer.search.words import describe_value
 
 SIZE = (4.5, 3.7)  # inches
@@ -32,7 +32,7 @@ def show_curves(subject: Subject) -> Section:
         raise Omitted("they are of two classes")
     assert isinstance(subject.task, LabelTask)
     y, weight = subject.task.y, subject.task.sample_weight
-    positive = find_scoring(subject.search.scoring, y, weight).positive  # as the top of the page has it
+    positive = find_positive(y, weight)  # as the top of the page has it
     truth = data.y == classes[positive]
     values = (1.0 if positive else -1.0) * decision_values(data.predictor, data.X, classes)
     text = [

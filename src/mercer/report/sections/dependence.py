@@ -15,6 +15,7 @@ from mercer.report.plots.style import COLOURS, LEGEND_LETTERS, MARKERS, plain_te
 from mercer.report.targets import target_of
 from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
+from mercer.search.scorers import find_positive
 from mercer.search.words import percent
 from mercer.tables.kinds import CategoryColumn, NumberColumn
 
@@ -106,7 +107,7 @@ def _mean(X: Array, mine: list[int], value: Array, prediction: Prediction) -> Ar
 
 
 def what_is_predicted(subject: Subject, data: HeldOut) -> Prediction:
-    """Return numbers, or probabilities of the second of two classes, or of the most frequent ones of more.
+    """Return numbers, or probabilities: of two classes the one that is looked for, of more the frequent ones.
 
     Of a model without probabilities it is how often it says a class.
     """
@@ -120,9 +121,11 @@ def what_is_predicted(subject: Subject, data: HeldOut) -> Prediction:
         )
     calibration, classes = getattr(subject.search, "calibration_", None), subject.search.classes_
     counts = np.array([(subject.task.y == label).sum() for label in classes])
-    shown = np.array([1]) if len(classes) == 2 else np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
     what = "share predicted" if calibration is None else "probability"
-    what += f" of {classes[1]}" if len(classes) == 2 else ""
+    if len(classes) == 2:
+        shown = np.array([find_positive(subject.task.y, subject.task.sample_weight)])
+        what += f" of {classes[shown[0]]}"
 
     def chances(X: Array) -> Array:
         if calibration is None:

@@ -9,6 +9,7 @@ from mercer._typing import Array, Index
 from mercer.report.content import Omitted, Section, Subject, Table, decimals, plain
 from mercer.report.held_out import HeldOut, nearest_rows
 from mercer.report.sections.calibration import find_verdicts
+from mercer.report.sections.columns import read_day
 from mercer.report.sections.relevance import find_importance
 from mercer.report.targets import target_of
 from mercer.search.label_task import LabelTask
@@ -20,7 +21,6 @@ N_NEAREST = 3
 MOST_COLUMNS = 5
 FEW_CLASSES = 3  # whose typical samples are shown
 HEAD, TAIL = 24, 16  # letters of a long text that are shown
-DAY = 86400.0  # seconds
 COMPARE = (
     "Below each are the training samples that are nearest to it by the kernel, and the values of the columns "
     "that matter most; the last lines have what is typical: medians, and the most frequent categories."
@@ -108,7 +108,7 @@ def _read_date(kind: DateColumn, x: Array) -> str:
     """Return the day, or the parts of it that vary if the day does not."""
     parts = dict(zip(kind.parts, x.tolist(), strict=True))
     if "days" in parts:
-        return str(np.datetime64(int(kind.first + DAY * parts["days"]), "s").astype("datetime64[D]"))
+        return read_day(kind, parts["days"])
     return ", ".join(f"{part} {value:.4g}" for part, value in parts.items())
 
 

@@ -8,7 +8,7 @@ from numpy.random import RandomState
 
 from mercer._typing import Array, Index
 from mercer.kernels.description import count
-from mercer.report.content import Omitted, Section, Subject, Table
+from mercer.report.content import Omitted, Section, Subject, Table, finest, plain
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
@@ -24,7 +24,6 @@ from mercer.search.decisions import decide, decision_values
 from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import JudgedNumbers, find_number_scoring
 from mercer.search.scoring import Judged, find_scoring
-from mercer.search.words import signed
 
 REPEATS = 3
 MOST_PREDICTIONS = 100_000  # of shuffled samples, in all
@@ -71,9 +70,9 @@ def show_relevance(subject: Subject) -> Section:
         f"{REPEATS} shufflings. Columns that say the same stand in for each other, and look less important."
     ]
     text += [instead] if instead else []
-    rows = [
-        [names[k], signed(float(rises[k].mean()), 4).lstrip("+"), f"{np.ptp(rises[k]):.4f}"] for k in order
-    ]
+    text += [] if rises.any() else ["No column matters: shuffling changes nothing."]
+    digits, means, ranges = finest(rises), rises.mean(axis=1), np.ptp(rises, axis=1)
+    rows = [[names[k], plain(float(means[k]), digits), plain(float(ranges[k]), digits)] for k in order]
     heads = ["column", losses.change, "between shufflings"]
     pictures = [_draw(names, rises, order[:MOST_BARS], losses.change)]
     tables = [Table("All columns, the most important first", heads, rows, folded=True)]
