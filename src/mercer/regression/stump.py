@@ -69,9 +69,9 @@ class StumpRegressor(FixedCRegressor, StumpMachine):
 
     The target is standardised inside: C and ε do not depend on its units, but for ``loss="poisson"``, where
     a thousand counts say more than one, and C for targets in thousands is a thousand times that for units.
-    The kernel adds up distances: scale the features, best by `ClippedScaler`. Samples may be tensors of torch, within
-    ``sklearn.config_context(array_api_dispatch=True)``: with bins they are computed with where they are, on a
-    GPU for example.
+    The kernel adds up distances: scale the features, best by `ClippedScaler`. Samples may be tensors of
+    torch, within ``sklearn.config_context(array_api_dispatch=True)``: with bins they are computed with where
+    they are, on a GPU for example.
 
     Parameters
     ----------
