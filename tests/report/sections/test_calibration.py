@@ -29,6 +29,15 @@ def test_lines_count_samples_and_say_how_often_they_were_right():
     ]
 
 
+def test_of_many_classes_probabilities_below_a_half_are_told_apart():
+    said = np.repeat([0.12, 0.35, 0.48], 10)
+    assert [row[:2] for row in tabulate(said, said > 0.4)] == [
+        ["10 to 20 %", "10"],
+        ["30 to 40 %", "10"],
+        ["40 to 50 %", "10"],
+    ]
+
+
 def test_all_held_out_samples_are_in_the_table_and_without_them_there_is_none(rng):
     X = rng.normal(size=(80, 2))
     y = np.array(["no", "yes"])[(X[:, 0] + 0.3 * rng.normal(size=80) > 0).astype(int)]
