@@ -15,20 +15,8 @@ from mercer.search.decisions import decision_values
 from mercer.search.result import Z95
 from mercer.search.words import percent
 
-EDGES = (
-    0.0,
-    0.1,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    0.95,
-    0.99,
-)  # of the probability of the most probable class
+# of the probability of the most probable class
+EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 SIZE = (4.5, 3.7)  # inches
 LEAST_POINTS = 3  # of a plot
 ENOUGH = 5  # samples that a share is computed from
