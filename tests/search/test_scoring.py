@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import label_binarize
 from sklearn.svm import SVC
 
-from mercer import ClippedScaler, KernelSearchCV, StumpSVC
+from mercer import ClippedScaler, KernelSearchCV, StumpSVC, load, save
 from mercer.search import scoring
 from mercer.search.scoring import Judged, find_scoring
 
@@ -200,3 +200,9 @@ def test_the_rarer_class_is_the_one_of_less_weight():
     y, weight = np.repeat(["a", "b"], [10, 5]), np.repeat([1.0, 3.0], [10, 5])
     assert find_scoring("f1", y).positive == 1
     assert find_scoring("f1", y, weight).positive == 0
+
+
+def test_a_search_is_scored_after_it_was_saved_as_before(tmp_path):
+    search = KernelSearchCV({"svc": SVC()}, scoring="f1", cv=3, random_state=0).fit(X, WORDS)
+    save(search, tmp_path / "search.mercer")
+    assert load(tmp_path / "search.mercer").score(X, WORDS) == search.score(X, WORDS) > 0.0

@@ -136,6 +136,8 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
     True
     """
 
+    _positive = 1  # the class in question, as a position; of a model that was saved without it, the second
+
     def __init__(
         self,
         candidates: Any = None,
