@@ -145,6 +145,12 @@ def test_of_samples_of_weight_zero_a_kernel_takes_no_gamma(rng):
     assert svm.kernel_.gamma == model.kernel_.gamma
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_features_too_large_for_the_kernel_get_a_sentence(loss):
+    with pytest.raises(ValueError, match="kernel of these samples holds infinite numbers"):
+        KernelRegressor(loss=loss).fit(1e200 * X, y)
+
+
 def test_wrong_use_gets_a_sentence():
     with pytest.raises(ValueError, match=r"pairs given, but the kernel .* is fixed"):
         KernelRegressor(RBF()).fit(X, y, pairs=Pairs([[0, 1]], [[0, 2]]))

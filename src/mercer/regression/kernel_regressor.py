@@ -167,9 +167,18 @@ class KernelRegressor(ChoosesC, NumberRegressor):
             check_count(self.max_iter, "max_iter")
         return make_loss(self.loss, self.quantile, self.epsilon)
 
+    def _gram(self, X: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            K: Array = self.kernel_(X)
+            if not np.isfinite(K.sum()):
+                raise ValueError(
+                    "The kernel of these samples holds infinite numbers, or none: scale the features."
+                )
+        return K
+
     def _fit_ridge(self, samples: Samples) -> None:
         Y = np.column_stack([self._scaling.convert(samples, k)[0] for k in range(samples.Y.shape[1])])
-        K, weight = self.kernel_(samples.X), samples.weight
+        K, weight = self._gram(samples.X), samples.weight
         self.Cs_ = GRID if self.C is None else np.array([float(self.C)])
         unit = spread(K, weight)
         unit = unit if unit > 0.0 else 1.0
@@ -190,7 +199,7 @@ class KernelRegressor(ChoosesC, NumberRegressor):
         self._keep(samples.X, solution.coef, solution.intercept, np.ones(Y.shape[1], dtype=np.intp))
 
     def _fit_machine(self, samples: Samples, loss: NumberLoss) -> None:
-        K = self.kernel_(samples.X)
+        K = self._gram(samples.X)
         unit = spread(K, samples.weight)
         self.C_ = 1.0 if self.C is None else float(self.C)
         options: dict[str, Any] = {"tol": float(self.tol), "max_iter": self.max_iter or MAX_STEPS}
