@@ -209,7 +209,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
     def _count(self, X: Array, y: NDArray[Any], groups: Any, sample_weight: Any) -> Counted:
         """Return the samples of a positive weight, with their groups, and how they are split.
 
-        Weights count by their ratios: some are thousands, some sum to one, and C would be in no grid.
+        Weights that are whole numbers are repeats. Others count by their ratios: some sum to one, and C would
+        be in no grid.
         """
         if groups is not None:
             groups = column_or_1d(groups)
@@ -222,7 +223,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             cv = _folds_among(counts, cv, X, y, groups, classifier=is_classifier(self))
         groups = None if groups is None else groups[counts]
         weight = sample_weight[counts]
-        return Counted(X[counts], y[counts], groups, weight / weight.mean(), cv)
+        weight = weight if np.all(weight == np.round(weight)) else weight / weight.mean()
+        return Counted(X[counts], y[counts], groups, weight, cv)
 
     def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
         """Return samples without labels as the others are."""

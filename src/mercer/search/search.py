@@ -190,8 +190,8 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         groups : array-like of shape (n_samples,), optional
             Samples of a group are never in the training and the test part of the same fold.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each sample counts, for the classifiers and in their scores: weights are divided by
-            their mean. Samples of weight zero are left out.
+            How much each sample counts, for the classifiers and in their scores: 2 is as the sample twice.
+            Weights that are not whole numbers are divided by their mean. Samples of weight zero are left out.
         """
         clock = Clock(time.monotonic(), self.budget)
         task, cv = self._check(X, y, pairs, unlabelled, groups, sample_weight)
