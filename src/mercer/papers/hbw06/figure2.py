@@ -17,7 +17,7 @@ from mercer.papers.hbw06.table1 import KEY, ROWS, SETTINGS, draw
 
 COLOURS = ("#4c72b0", "#c44e52")
 NAMES = ("class −1", "class +1")
-REACH, GRID_STEPS = (3.8, 2.6), 300
+REACH, GRID_STEPS = (2.7, 1.85), 300
 N_POINTS = 100  # of an ellipse
 ON_MARGIN = 1e-3  # how far beyond the margin a row still counts as on it
 

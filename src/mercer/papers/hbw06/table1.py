@@ -3,7 +3,7 @@
 The table says accuracy, but lists errors. What the paper leaves open is settled in
 `hbw06.classifiers`, and here:
 
-- The data are missing from our copy; ours are `datasets.hooked`, 500 rows drawn anew for each repeat. Of the
+- The data are missing from our copy; ours are `hbw06.design`, 500 rows drawn anew for each repeat. Of the
   numbers those of the usual kernels were aimed at, so they are no reproduction; KernelBoost's were not.
 - Whether the test rows are unlabelled rows of KernelBoost, as in Section 3.2, is not said: in ``KB`` and
   ``KB-dis`` they are, in the columns ``… alone`` the kernel is learned from labelled rows only.
@@ -15,9 +15,9 @@ from functools import partial
 
 import numpy as np
 
-from mercer.datasets import hooked, hooked_log_ratio
 from mercer.papers.harness import Method, Table, published
 from mercer.papers.hbw06.classifiers import Draw, Fit, Settings, fit_kernelboost, methods_of, score_votes
+from mercer.papers.hbw06.design import draw_rows, log_ratio
 
 KEY = "hbw06-table1"
 N_ROWS = 500
@@ -32,8 +32,7 @@ def draw(row: str, seed: int) -> Draw:
     n_train = int(row.removeprefix("n="))
     stream = np.random.RandomState(seed)
     while True:
-        X, y = hooked(N_ROWS, random_state=stream)
-        label = (y > 0).astype(np.int64)
+        X, label = draw_rows(N_ROWS, stream)
         if np.bincount(label[:n_train], minlength=2).min() >= LEAST:
             return Draw(X[:n_train], label[:n_train], X[n_train:], X[n_train:], label[n_train:])
 
@@ -45,7 +44,7 @@ def score(draw: Draw, seed: int, *, fit: Fit, settings: Settings) -> Sequence[fl
 
 def bayes(draw: Draw, seed: int) -> Sequence[float]:
     """Return the error in % of the best classifier there is."""
-    return [100 * float(np.mean((hooked_log_ratio(draw.X_test) > 0) != draw.y_test))]
+    return [100 * float(np.mean((log_ratio(draw.X_test) > 0) != draw.y_test))]
 
 
 def _alone(name: str, dissolve: bool) -> Method:
@@ -83,14 +82,15 @@ TABLE = Table(
     | {(row, f"{name} alone"): number for (row, name), number in _NUMBERS.items() if name.startswith("KB")},
     repeats=10,
     draw=draw,
-    protocol=f"{N_ROWS} rows of hooked, the first n of them labelled, the others unlabelled and test rows",
+    protocol=f"{N_ROWS} rows of hbw06.design, the first n labelled, the others unlabelled and test rows",
     needs={},
     ours=IN_PAPER[:2],
     beside=("KB alone", "KB-dis alone"),
     causes={
         ("n=20", "KB"): (
-            "The data are our own, since the paper's are missing from our copy; and the unlabelled samples "
-            "mislead it: from the labelled ones alone (KB alone) it is within error."
+            "The data are our own, since the paper's are missing from our copy. On eleven designs that have "
+            "the errors of the usual kernels, KB has 10 to 34 %; from labelled samples alone it is within "
+            "error here."
         )
     },
 )
