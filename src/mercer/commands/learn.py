@@ -47,7 +47,7 @@ EXAMPLES = """For example:
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
 so far is saved if there is one.
 """
-STARTING_UP = 3.0  # seconds of importing and reading that do not count: a promise is kept within as many
+STARTING_UP = 2.0  # seconds of importing and reading that do not count: a promise is kept within three
 FEW_ROWS = 2000  # which one process searches in about ten seconds
 JOBS_HELP = (
     f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores; one if there are less "
