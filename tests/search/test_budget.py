@@ -281,6 +281,16 @@ def test_callbacks_see_the_leaderboard_grow_and_may_stop():
     assert search.stopped_ is None
 
 
+def test_callbacks_see_candidates_that_are_scored_again_with_more_samples():
+    start_journal()
+    X, y = two_blobs(3000)
+    models = {name: Sign(name) for name in "abcde"}
+    watch = Watch(n_steps=100)
+    search = KernelSearchCV(models, cv=2, max_rows=1000, budget=1e3, random_state=0).set_callbacks(watch)
+    search.fit(X, y)
+    assert len(watch.judged) == 2 * len(models) + len(models)
+
+
 def test_progress_is_shown(capsys):
     KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).set_callbacks(ProgressBar()).fit(X, Y)
     assert "KernelSearchCV" in capsys.readouterr().out

@@ -89,7 +89,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         searched, folds = plan.task, plan.folds
         candidates = searched.list_candidates(self.candidates, seed)
         race = searched.start_race(candidates, folds, seed)
-        context = self._init_callback_context(max_subtasks=len(folds) * len(candidates))
+        # each candidate on each fold, and once more with more samples
+        context = self._init_callback_context(max_subtasks=(len(folds) + 1) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
         with one_thread(min(searched.n_rows, self.max_rows + searched.n_unlabelled) <= ONE_THREAD):
             report = lambda: self._report(context, race)  # noqa: E731
