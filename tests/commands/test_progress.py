@@ -29,6 +29,12 @@ def watched(console):
     return watcher, console.file.getvalue()
 
 
+def test_the_search_has_the_budget_that_was_given_whatever_was_left_of_it():
+    task = read_task(Request())
+    learned = learn_task(task, Options(("linear",), budget=300.0), seconds_spent=100.0)
+    assert learned.search.get_params()["budget"] == 300.0
+
+
 def test_elsewhere_each_result_is_a_line():
     _, text = watched(Console(file=io.StringIO(), force_terminal=False))
     lines = text.splitlines()

@@ -122,6 +122,7 @@ def learn_task(
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
+    search.budget = options.budget  # what a user gave: the report shows how to get it again
     calibration = getattr(search, "calibration_", None)  # pairs have none
     blend = getattr(search, "predictor_", None) or search.blend_  # numbers have intervals, blended or not
     steps = search.best_estimator_.steps if blend is None else [("blend", blend)]
