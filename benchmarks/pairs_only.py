@@ -131,7 +131,7 @@ def embeddings(X, X_new, pairs, seed):
         for name in RIVALS:
             target = Path(folder, f"{name}.npz")
             with suppress(subprocess.TimeoutExpired):
-                command = [interpreter, str(script), str(source), str(target), name]
+                command = [interpreter, "-P", str(script), str(source), str(target), name]
                 subprocess.run(command, check=True, timeout=MOST_SECONDS)
             if target.exists():
                 found = np.load(target)
