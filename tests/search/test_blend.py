@@ -230,11 +230,11 @@ def test_a_member_that_cannot_be_fitted_is_done_without(monkeypatch):
     X, y = make_classification(100, 5, random_state=0)
     refit, tried = KernelSearchCV._refit, []
 
-    def refit_once(self, race, winner, task, clock, seed):
+    def refit_once(self, schedule, winner, task, seed):
         tried.append(winner)
         if len(tried) > 1:
             raise ValueError("no")
-        return refit(self, race, winner, task, clock, seed)
+        return refit(self, schedule, winner, task, seed)
 
     monkeypatch.setattr(KernelSearchCV, "_refit", refit_once)
     search = KernelSearchCV(TWO, cv=3, blend=True, random_state=0).fit(X, y)

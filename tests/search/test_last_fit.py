@@ -52,10 +52,17 @@ def test_time_goes_on_growing_as_it_did_but_no_slower_than_foretold():
 def test_a_budget_is_kept_where_time_grows_faster_than_foretold(journal, power, budget):
     search = search_with(power, 2.0, budget)
     assert journal.now <= 1.1 * budget
-    assert search.rows_used_ >= 3000
+    assert search.rows_used_ >= 2000
     assert_array_equal(search.predict(X[:9]), Y[:9])
 
 
+@pytest.fixture
+def no_more_rows(monkeypatch):
+    """A comparison that does not go on with more samples, which would time the candidate on these."""
+    monkeypatch.setattr("mercer.search.more_rows.STEPS", 0)
+
+
+@pytest.mark.usefixtures("no_more_rows")
 def test_a_fit_to_many_more_samples_is_timed_on_a_part_first_and_only_then(journal):
     search_with(2.0, 2.0, 60.0)  # all take 62 s, and 17 000 what is left of the time
     part, used = (len(X) for _, X, _ in journal.fits[-2:])
@@ -67,6 +74,7 @@ def test_a_fit_to_many_more_samples_is_timed_on_a_part_first_and_only_then(journ
     assert 5000 not in sizes
 
 
+@pytest.mark.usefixtures("no_more_rows")
 def test_where_a_part_took_all_the_time_its_model_is_kept(journal):
     search = search_with(4.0, 2.0, 20.0)  # which is believed to end with a power of three
     sizes = [len(X) for _, X, _ in journal.fits]

@@ -85,6 +85,12 @@ def test_auto_is_exact_for_few_rows_and_sliced_for_many(monkeypatch):
     automatic, exact = (PerceptronSVC(method=m, random_state=0).fit(X, y) for m in ("auto", "exact"))
     assert_array_equal(automatic.decision_function(X), exact.decision_function(X))
     monkeypatch.setattr("mercer.svm.perceptron.EXACT_ROWS", 59)
+    some = {"n_directions": 14, "random_state": 0}  # 4 × 14 is less than 60, 4 × 15 is not
+    automatic, sliced = (PerceptronSVC(method=m, **some).fit(X, y) for m in ("auto", "sliced"))
+    assert_array_equal(automatic.decision_function(X), sliced.decision_function(X))
+    automatic = PerceptronSVC(n_directions=15, random_state=0).fit(X, y)
+    assert_array_equal(automatic.decision_function(X), exact.decision_function(X))
+    monkeypatch.setattr("mercer.svm.perceptron.MOST_EXACT_ROWS", 59)
     automatic, sliced = (PerceptronSVC(method=m, random_state=0).fit(X, y) for m in ("auto", "sliced"))
     assert_array_equal(automatic.decision_function(X), sliced.decision_function(X))
 
@@ -92,7 +98,7 @@ def test_auto_is_exact_for_few_rows_and_sliced_for_many(monkeypatch):
 def test_selection_and_refit_are_of_one_kind(monkeypatch):
     monkeypatch.setattr("mercer.svm.perceptron.EXACT_ROWS", 55)  # 60 rows are too many, 40 are not
     X, y = threenorm(60, random_state=0)
-    options = {"Cs": 2, "cv": 3, "random_state": 0}
+    options = {"Cs": 2, "cv": 3, "n_directions": 10, "random_state": 0}
     automatic, sliced = (PerceptronSVCCV(method=m, **options).fit(X, y) for m in ("auto", "sliced"))
     assert_array_equal(automatic.scores_, sliced.scores_)
 

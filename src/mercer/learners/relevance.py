@@ -19,7 +19,7 @@ from mercer.kernels.metrics import city_block, euclidean
 from mercer.kernels.tensors import gram_of
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
-from mercer.limits import check_memory
+from mercer.limits import check_memory, one_thread
 from mercer.parameters import check_count, check_option
 from mercer.samples import check_rows, some_rows
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
@@ -68,6 +68,8 @@ class RelevanceSettings(NamedTuple):
     """Share of the loss that is little."""
     some_rows: int = 1000
     """Rows of which the median distance is taken."""
+    one_thread_up_to: int = 1500
+    """Rows up to which threads of matrix products wait more than they work."""
 
 
 SETTINGS = RelevanceSettings()
@@ -278,7 +280,9 @@ class RelevanceKernel(KernelLearner):
         scale, centre = like(X, deviation), xp.mean(X, axis=0)  # slopes have single precision
         Z, points = (X - centre) / scale, (points - centre) / scale
         rounds = Rounds(BASES[self.base], Z, points, T, rng)
-        machines = rounds.run(varies.astype(np.float64), self.n_rounds, self._report_steps(context, "round"))
+        report = self._report_steps(context, "round")
+        with one_thread(n <= SETTINGS.one_thread_up_to):
+            machines = rounds.run(varies.astype(np.float64), self.n_rounds, report)
         self._keep(to_numpy(X), deviation, machines)
         for name in ("relevance_", "loss_", "classes_"):
             if hasattr(self, name):

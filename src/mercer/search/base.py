@@ -27,20 +27,20 @@ from mercer.parameters import check_count, check_option, check_positive
 from mercer.search.blend import Ballot, hold_ballot
 from mercer.search.candidates import Candidate
 from mercer.search.compilation import compiling
-from mercer.search.last_fit import MORE, SAFE, STEP, Timed
+from mercer.search.last_fit import MORE, SAFE, STEP
+from mercer.search.more_rows import STEPS
 from mercer.search.race import Race
 from mercer.search.result import Measure, SearchResult, SearchWarning
 from mercer.search.sample_race import SampleRace
 from mercer.search.schedule import Clock, Schedule
 from mercer.search.scoring import Scoring
-from mercer.search.task import Fitted, Task, reason
+from mercer.search.task import ONE_THREAD, Fitted, Task, reason
 from mercer.search.words import doubts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OF_SAMPLES = ("n_features_in_", "feature_names_in_", "encoder_")  # what a fit knows before it searches
-ONE_THREAD = 1500  # samples up to which threads of matrix products wait more than they work
 
 
 class Counted(NamedTuple):
@@ -89,15 +89,17 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         searched, folds = plan.task, plan.folds
         candidates = searched.list_candidates(self.candidates, seed)
         race = searched.start_race(candidates, folds, seed)
-        # each candidate on each fold, and once more with more samples
-        context = self._init_callback_context(max_subtasks=(len(folds) + 1) * len(candidates))
+        # each candidate on each fold, and a few times more with more samples
+        n_more = STEPS if plan.whole is not None or clock.budget is not None else 0
+        context = self._init_callback_context(max_subtasks=(len(folds) + n_more) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
         with one_thread(min(searched.n_rows, self.max_rows + searched.n_unlabelled) <= ONE_THREAD):
             report = lambda: self._report(context, race)  # noqa: E731
-            stopped = Schedule(race, clock, self.n_jobs, report, task.n_rows).run(plan)
+            schedule = Schedule(race, clock, self.n_jobs, report, task.n_rows)
+            stopped = schedule.run(plan)
             _check_some_worked(race)
             start = time.monotonic()
-            fitted, result, winner = self._fit_winner(race, stopped, task, clock, seed)
+            fitted, result, winner = self._fit_winner(schedule, stopped, task, seed)
             self._forget()
             self.blend_: Any = None
             if fitted is not None:
@@ -107,7 +109,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
                 self.cv_results_, self.best_index_ = race.cv_results(), winner
                 self._keep_scores(race, winner, fitted)
                 if fitted is not None and self._has_blend(race, result):
-                    fit = partial(self._refit, race, task=task, clock=clock, seed=seed)
+                    fit = partial(self._refit, schedule, task=task, seed=seed)
                     result = self._fit_blend(race, winner, fitted, result, clock, fit)
         self.compile_seconds_ = clock.excused
         asked = self.cv if isinstance(self.cv, int) else len(folds)
@@ -250,16 +252,17 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         return bool(task.call_on_fit_task_end(estimator=self))
 
     def _fit_winner(
-        self, race: Race, stopped: str | None, task: Task, clock: Clock, seed: int
+        self, schedule: Schedule, stopped: str | None, task: Task, seed: int
     ) -> tuple[Fitted | None, SearchResult, int]:
         """Fit the winner to all samples, or to as many as there is time for; if that fails, the next best."""
+        race = schedule.race
         while True:
             winner = race.winner()
             result = race.result(winner, stopped)
             if not self.refit:
                 return None, result, winner
             try:
-                fitted, n_fitted, interrupted = self._refit(race, winner, task, clock, seed)
+                fitted, n_fitted, interrupted = self._refit(schedule, winner, task, seed)
             except Exception as error:
                 race.fail(winner, reason(error))
                 if not len(race.finalists()):
@@ -305,25 +308,23 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             stopped="interrupt" if interrupted else result.stopped,
         )
 
-    def _refit(
-        self, race: Race, winner: int, task: Task, clock: Clock, seed: int
-    ) -> tuple[Fitted, int, bool]:
+    def _refit(self, schedule: Schedule, winner: int, task: Task, seed: int) -> tuple[Fitted, int, bool]:
         """Return the fitted winner, the number of samples, and whether it was interrupted for fewer.
 
         Where it is to be fitted to many more samples than it was timed on, and might take too long, it is
         timed on a part of them first, which is the model if there is no time for more.
         """
+        race, clock = schedule.race, schedule.clock
         entry = race.entries[winner]
-        candidate, n_trained = race.candidates[entry.candidate], int(race.n_trained[winner])
-        seconds = float(race.fit_seconds[winner] / race.n_folds[winner])  # to fit it to a fold
-        timed, looked_at = Timed(n_trained, seconds, candidate.growth), race.n_rows / task.n_rows
+        candidate, timed = race.candidates[entry.candidate], schedule.timed(winner)
+        looked_at = race.n_rows / task.n_rows
 
         def share() -> float:  # so many as were looked at cost little more than a fold did
             most = min(timed.most_rows(SAFE * max(clock.left(), 0.0)), candidate.most_rows)
             return float(np.clip(most / task.n_rows, looked_at, 1.0))
 
         used, some = task.part(share(), seed), task.part(share() / STEP, seed)
-        if n_trained < some.n_rows < used.n_rows and timed.foretell(used.n_rows) > clock.left():
+        if timed.n_rows < some.n_rows < used.n_rows and timed.foretell(used.n_rows) > clock.left():
             start = time.monotonic()
             first = _fit_last(some, candidate, entry.setting, clock)
             timed = timed.then(some.n_rows, time.monotonic() - start)

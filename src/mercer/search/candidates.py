@@ -42,6 +42,7 @@ TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 RELEVANCE_CS = [1.0, 4.0, 16.0]
+DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
 FEW_ROWS = 1000  # of more rows a kernel may be more local
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
@@ -60,6 +61,7 @@ class Candidate(NamedTuple):
     growth: float = 2.0  # the power of the number of rows with which its time rises
     on_request: bool = False  # whether it takes part only where it is named
     most_rows: float = float("inf")  # of more, so many are drawn for the last fit: time grows with n³
+    settles: float = float("inf")  # of more rows its time grows no longer: it draws so many
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
@@ -84,7 +86,7 @@ def default_candidates(
     bins = 256 if n_rows > MANY_ROWS else None
     boosted = BoostedKernel(n_rounds=20, random_state=random_state)
     few = n_rows <= FEW_ROWS  # of which ranks say as much as numbers
-    relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=1000, random_state=random_state)
+    relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, random_state=random_state)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
     if unlabelled:  # few labels do not say which C: rows shall be told apart
         kind, their_Cs = "full" if n_features <= FEW_FEATURES else "tied", [10.0]
@@ -115,7 +117,7 @@ def default_candidates(
         Candidate(
             "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
         ),
-        Candidate("relevance", KernelSVC(relevance), {"C": RELEVANCE_CS}),
+        Candidate("relevance", KernelSVC(relevance), {"C": RELEVANCE_CS}, settles=DECIDING),
         Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate(

@@ -23,12 +23,16 @@ class Trial(NamedTuple):
         """Return the seconds of the first setting."""
         return float(self.outcome.fit_seconds[0] + self.outcome.predict_seconds[0])
 
-    def seconds(self, n_settings: int) -> float:
-        """Return the seconds of so many settings; what they share, such as a learned kernel, counts once."""
-        n_tried, seconds = len(self.outcome.fit_seconds), self.outcome.seconds
+    @property
+    def shared(self) -> float:
+        """Return the seconds of what settings share, such as a learned kernel; of a single one nothing."""
         each = float(np.sum(self.outcome.fit_seconds + self.outcome.predict_seconds))  # the shared one in all
-        shared = max(each - seconds, 0.0) / max(n_tried - 1, 1)
-        return shared + (seconds - shared) * n_settings / n_tried
+        return max(each - self.outcome.seconds, 0.0) / max(len(self.outcome.fit_seconds) - 1, 1)
+
+    def seconds(self, n_settings: int) -> float:
+        """Return the seconds of so many settings; what they share counts once."""
+        n_tried = len(self.outcome.fit_seconds)
+        return self.shared + (self.outcome.seconds - self.shared) * n_settings / n_tried
 
 
 class Forecast(NamedTuple):
@@ -38,16 +42,22 @@ class Forecast(NamedTuple):
     growing: float
     growth: float  # a share s of the samples takes s to this power of the growing part
     once: float = 1.0  # share of all that the fit of a single setting takes
+    settling: float = 0.0  # of the part that grows, what grows no longer ...
+    settled: float = 1.0  # ... from this share of the samples on
 
     def seconds(self, share: float = 1.0) -> float:
         """Return the seconds on a share of the samples."""
-        return self.fixed + self.growing * share**self.growth
+        grown, settled = (min(share, most) ** self.growth for most in (np.inf, self.settled))
+        return float(self.fixed + self.growing * ((1.0 - self.settling) * grown + self.settling * settled))
 
 
-def foretell(candidate: Candidate, trial: Trial, smaller: Trial | None = None) -> Forecast:
+def foretell(
+    candidate: Candidate, trial: Trial, smaller: Trial | None = None, n_all: float = np.inf
+) -> Forecast:
     """Return what a candidate will take, from one trial, or from two: then a part of it may be fixed.
 
-    Many classes are many small problems, each of which takes some time however few samples there are.
+    Many classes are many small problems, each of which takes some time however few samples there are. Who
+    draws some of many samples (of `n_all`) to learn a kernel from takes no longer for that if they are more.
     """
     growth, n_settings = candidate.growth, len(candidate.settings())
     seconds, fixed_share = trial.seconds(n_settings), 0.0
@@ -57,7 +67,11 @@ def foretell(candidate: Candidate, trial: Trial, smaller: Trial | None = None) -
         fixed_share = 1.0 - float(np.clip(grown, LEAST, 1.0))
     once = min(float(trial.outcome.fit_seconds.mean()) / max(seconds, 1e-9), 1.0)
     growing = (1.0 - fixed_share) * seconds * trial.times**growth
-    return Forecast(fixed_share * seconds, growing, growth, once)
+    forecast = Forecast(fixed_share * seconds, growing, growth, once)
+    if candidate.settles >= n_all:
+        return forecast
+    settling = trial.shared / seconds if len(trial.outcome.fit_seconds) > 1 else 1.0
+    return forecast._replace(settling=settling, settled=candidate.settles / n_all)
 
 
 def whole_folds(n_folds: int, n_settings: int) -> float:

@@ -23,6 +23,10 @@ class Timed(NamedTuple):
     seconds: float
     growth: float
 
+    def seconds_at(self, n_rows: float) -> float:
+        """Return the seconds of a fit to so many samples, if time grows as expected."""
+        return self.seconds * max(n_rows / self.n_rows, 1.0) ** self.growth
+
     def foretell(self, n_rows: float) -> float:
         """Return the seconds of a fit to so many samples, if time grows faster than expected."""
         return self.seconds * max(n_rows / self.n_rows, 1.0) ** ((1.0 + DOUBT) * self.growth)

@@ -1,7 +1,7 @@
 """The race of all settings over the folds: how each did, which are still in it, and how long they took."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -96,8 +96,8 @@ class Race(ABC):
         """Take note of the folds that come, and of what a fit sees of the samples."""
         self.n_splits, self.n_rows, self.n_trained[:] = len(folds), n_trained, n_trained
 
-    def drop_hopeless(self) -> None:  # noqa: B027
-        """Take out settings that will not win, but not the best one of the reference."""
+    def drop_hopeless(self, among: Iterable[int] | None = None) -> None:  # noqa: B027
+        """Take out settings, of some candidates or all, that will not win; but not the reference's best."""
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""

@@ -1,6 +1,7 @@
 """A race scored by held-out samples: a loss of each setting on each of them, and what follows from these."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -61,8 +62,11 @@ class SampleRace(Race):
         super().begin(folds, n_trained)
         tests: list[Index] = [test for _, test in folds]
         self.rows: Index = np.concatenate(tests)  # the sample of each place
+        first, n_folds = len(folds[0][0]), len(folds)
         n_labelled = len(np.unique(np.concatenate([folds[0][0], self.rows])))
-        self.n_rows = n_labelled + n_trained - len(folds[0][0])  # and those without labels
+        if n_folds > 1:  # as many as are to be learned from, and a part of these to test
+            n_labelled = min(n_labelled, -(-first * n_folds // (n_folds - 1)))
+        self.n_rows = n_labelled + n_trained - first  # and those without labels
         self.fold = np.repeat(np.arange(len(folds)), [len(test) for test in tests])
         # a fold counts by the weight of its samples, a loss of it is a mean of as many as there are
         weight = self.task.weights[self.rows]
@@ -160,24 +164,23 @@ class SampleRace(Race):
         difference = sign * (means[0] - means[1])
         return Difference(difference, difference - noise, difference + noise)
 
-    def drop_hopeless(self) -> None:
+    def drop_hopeless(self, among: Iterable[int] | None = None) -> None:
         """Take out settings that are far behind the best, on the samples that both have been scored on.
 
         The best setting of the reference, with which others are compared, stays, and so does the baseline. Of
         settings of a candidate that say the same the first stays: such are all C that no sample reaches.
         """
-        for i in self.running():
+        candidates = self.running() if among is None else list(among)
+        for i in candidates:
             self._drop_alike(i)
-        running = np.flatnonzero(self.alive & (self.n_folds > 0))
-        kept = set() if self.baseline is None else set(self.of(self.baseline).tolist())
-        running = np.array([entry for entry in running if entry not in kept], dtype=np.intp)
+        running = np.concatenate([self.of(i, alive=True) for i in candidates] or [np.empty(0, np.intp)])
+        running = np.sort(running[self.n_folds[running] > 0])
         if len(running) < 2:
             return
         best = running[np.argmin(self.errors(running))]
-        if self.reference is not None:
-            kept.add(self.best_of(self.reference))
+        kept = None if self.reference is None else self.best_of(self.reference)
         for entry in running:
-            if entry not in kept and self._is_hopeless(int(entry), int(best)):
+            if entry != kept and self._is_hopeless(int(entry), int(best)):
                 self.drop(int(entry))
 
     def _drop_alike(self, candidate: int) -> None:

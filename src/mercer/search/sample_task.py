@@ -13,11 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
+from mercer.limits import one_thread
 from mercer.regression import KernelRegressor
 from mercer.search.candidates import Candidate, kernel_of
 from mercer.search.race import Outcome
 from mercer.search.scoring import ACCURACY, Scoring
-from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
+from mercer.search.task import ONE_THREAD, Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
 from mercer.svm import KernelSVC
 from mercer.svm.kernel_svc import learn
 from mercer.svm.libsvm import without_last_digits
@@ -142,7 +143,8 @@ class SampleTask(Task):
             values, predicting = self.judge(fitted, new, test)
             return Attempt(values, seconds, predicting)
 
-        return try_settings(settings, len(test), attempt, 1 + self.n_values)
+        with one_thread(self.size(train) <= ONE_THREAD):
+            return try_settings(settings, len(test), attempt, 1 + self.n_values)
 
     def _scale(
         self, train: Index, test: Index, weight: Array | None
@@ -169,9 +171,10 @@ class SampleTask(Task):
         return len(train) + self.n_unlabelled
 
     def thin(self, folds: Folds, share: float) -> tuple[Self, Folds, float]:
-        """Return a share of the samples, and of those without labels; all if they are few.
+        """Return a share of the samples to learn from, and of those without labels; all if they are few.
 
-        It is a share of the samples that are in the folds.
+        It is a share of the samples that are in the folds. All of these are tested: that takes little time,
+        and few would not tell candidates apart.
         """
         task = self._spare(max(int(share * self.n_unlabelled), FEW_ROWS))
         rows = _rows_of(folds)
@@ -179,7 +182,8 @@ class SampleTask(Task):
         if n_wanted < len(rows):
             thinned = self._keep(folds, self.draw(rows, n_wanted, 0))
             if thinned:
-                folds, n_kept = thinned, n_wanted
+                folds = [(train, test) for (train, _), (_, test) in zip(thinned, folds, strict=True)]
+                n_kept = n_wanted
         return task, folds, (n_kept + task.n_unlabelled) / (len(rows) + self.n_unlabelled)
 
     def part(self, share: float, seed: int) -> Self:
@@ -196,7 +200,8 @@ class SampleTask(Task):
         more = {} if self.unlabelled is None else {"unlabelled": scaler.transform(self.unlabelled)}
         weight = {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
         Z = scaler.transform(self.X)
-        fitted = _fit(_set(candidate, setting), Z, self.y, more, weight)
+        with one_thread(self.n_rows <= ONE_THREAD):
+            fitted = _fit(_set(candidate, setting), Z, self.y, more, weight)
         return Fitted(scaler, fitted, kernel_of(fitted, Z))
 
     def some_of(self, train: Index, n: int) -> Index:

@@ -16,20 +16,17 @@ from mercer._typing import Index
 from mercer.limits import one_thread
 from mercer.search.candidates import Candidate
 from mercer.search.forecast import Forecast, Trial, affordable_share, foretell, whole_folds
-from mercer.search.last_fit import DOUBT, SAFE, Timed
+from mercer.search.last_fit import SAFE, Timed
+from mercer.search.more_rows import LAST, RESERVE, MoreRows
 from mercer.search.race import Fate, Outcome, Race
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.task import Folds, Plan, Sample, Task
 
 PILOT_ROWS = 400  # on which a candidate is timed before it is let loose on many more
-RESERVE = 0.05  # of the budget, for the ranking, which takes half a second
-LAST = 0.4  # of the budget at most for the winner's fit
 TRYING = 0.35  # of the budget at most to time candidates
 AGAIN = 0.15  # of the budget: who takes less is timed once more
 LOADING = 0.05  # seconds: what took longer the first time may have been code that was loaded
-SCALES = 1.3  # who takes no more than n to this power competes with all samples
-SAVED = 0.4  # of the budget, to compare those with all samples, if the comparison has only some
-MORE = 1.5  # times as many samples are worth another comparison
+SAVED = 0.4  # of the budget, to go on with more samples, if the comparison has only some
 STARTING = 15.0  # seconds: within fewer, other processes start too late to be of use
 
 
@@ -73,6 +70,7 @@ class Schedule:
     n_all: int = 0
     expected: dict[int, float] = field(default_factory=dict)  # seconds of a candidate on a fold
     forecasts: dict[int, Forecast] = field(default_factory=dict)  # of a fold of all samples
+    growths: dict[int, float] = field(default_factory=dict)  # powers with which time was seen to grow
     guessed: set[int] = field(default_factory=set)  # whose forecast is from very few samples
     saved: float = 0.0  # seconds that are kept for another comparison, with more samples
     n_fold: int = 0  # samples that a fit sees in a fold of all
@@ -116,6 +114,17 @@ class Schedule:
         now, then = (forecast.seconds(n / max(self.n_fold, 1)) for n in (n_before, max(n_rows, n_before)))
         return float(race.fit_seconds[entry] / race.n_folds[entry] * then / max(now, 1e-9))
 
+    def timed(self, entry: int) -> Timed:
+        """Return what a fit of a setting took, and how that is expected to grow up to all samples."""
+        race, n_before = self.race, int(self.race.n_trained[entry])
+        candidate = race.candidates[race.entries[entry].candidate]
+        seconds = float(race.fit_seconds[entry] / race.n_folds[entry])
+        growth = self.growths.get(race.entries[entry].candidate, candidate.growth)
+        if growth == candidate.growth and max(candidate.settles, n_before) < self.n_all:
+            times = self.seconds_of(entry, self.n_all) / max(seconds, 1e-9)
+            growth = max(float(np.log(times) / np.log(self.n_all / n_before)), 0.0)
+        return Timed(n_before, seconds, growth)
+
     def _last(self, entry: int) -> float:
         """Return the seconds to keep for the fit of a setting to all samples."""
         return self.seconds_of(entry, self.n_all) / SAFE
@@ -134,7 +143,7 @@ class Schedule:
         if whole is None or stopped == "callback":
             return stopped
         self.saved = 0.0
-        return self._use_more(task, folds, whole, least) or stopped
+        return MoreRows(self, task, folds, whole, least).run() or stopped
 
     def _compare(self, task: Task, folds: Folds) -> str | None:
         """Score all candidates, the first ones side by side; return what stopped it, if anything."""
@@ -200,15 +209,15 @@ class Schedule:
         sample, the first fold is as good.
         """
         few, some = task.sample(*fold, PILOT_ROWS // 4), task.sample(*fold, PILOT_ROWS)
-        trials = self._try_all(few, self._by_look())
-        known = {i: foretell(self.race.candidates[i], trial) for i, trial in trials.items()}
+        trials, n_all = self._try_all(few, self._by_look()), task.size(fold[0])
+        known = {i: foretell(self.race.candidates[i], trial, None, n_all) for i, trial in trials.items()}
         if some.times < 2.0:
             self.guessed = set(known) if few.times > 2.0 else set()
             return known
         order = sorted(known, key=lambda i: (self._learns(i), known[i].seconds()))
         again = self._try_all(some, order, trials)
         self.guessed = set(known) - set(again)
-        better = {i: foretell(self.race.candidates[i], trial, trials[i]) for i, trial in again.items()}
+        better = {i: foretell(self.race.candidates[i], trial, trials[i], n_all) for i, trial in again.items()}
         return known | better
 
     def _by_look(self) -> list[int]:
@@ -307,64 +316,6 @@ class Schedule:
                 yield *started[k], outcome
                 if self.is_over:
                     break
-
-    def _use_more(self, task: Task, folds: Folds, whole: Sequence[Any], least: int) -> str | None:
-        """Score those again that can learn from more samples, with as many of them as there is time for.
-
-        A candidate is judged as what it would be: who takes a thousand samples, by a thousand. Without a
-        budget only those take part whose time grows little; with one, all that are not far behind.
-        """
-        race = self.race
-        able = [i for i in race.running() if race.candidates[i].growth <= SCALES]
-        if self.clock.budget is not None:
-            able += [i for i in race.running() if i not in able and len(race.of(i, alive=True))]
-        best = {i: entry for i in able if (entry := race.best_of(i)) is not None and not race.broken[entry]}
-        order = sorted(best, key=lambda i: self.seconds_of(best[i], task.size(whole[0])))
-        for k, i in enumerate(order):
-            found = self._plan_for_more(best[i], task, (least, len(folds)), whole, len(order) - k)
-            if found is None:
-                continue
-            entries, n_rows, n_folds = found
-            settings = [race.entries[entry].setting for entry in entries]
-            parts = [task.some_of(train, n_rows) for train in whole[:n_folds]]
-            outcomes: list[Outcome] = []
-            enough = RESERVE * (self.clock.budget or 0.0) + self._last(best[i])
-            for train, (_, test) in zip(parts, folds, strict=False):
-                outcomes.append(task.evaluate(race.candidates[i], settings, train, test))
-                self.clock.excused += outcomes[-1].compiling
-                if self.clock.left() <= enough:  # it took longer than foretold
-                    break
-            if len(outcomes) == len(parts) and not any(outcome.failures for outcome in outcomes):
-                race.replace(i, entries, outcomes, task.size(parts[0]))
-            if self.report():
-                return "callback"
-        return None
-
-    def _plan_for_more(
-        self, entry: int, task: Task, folds: tuple[int, int], whole: Sequence[Any], n_waiting: int
-    ) -> tuple[Index, int, int] | None:
-        """Return settings, samples and folds that there is time for, if these are more samples than before.
-
-        The folds are how many it must be at least, and how many there are.
-        """
-        race, (least, n_folds) = self.race, folds
-        growth = race.candidates[race.entries[entry].candidate].growth
-        n_before, n_whole = int(race.n_trained[entry]), len(whole[0])
-        time_left = self.clock.left() - RESERVE * (self.clock.budget or 0.0) - self._last(entry)
-        timed = Timed(n_before, float(race.fit_seconds[entry] / race.n_folds[entry]), growth)
-        # the first fold shows what it takes, and shall not use up the time of all if that is far more
-        slow = growth > SCALES
-        n_most = int(min(n_whole, timed.most_rows(time_left / least, doubt=DOUBT) if slow else np.inf))
-        once, time_left = self.seconds_of(entry, n_most + task.n_unlabelled), time_left / n_waiting
-        near = race.neighbours(entry)
-        if len(near) * n_folds * once <= time_left:
-            found = near, n_most, n_folds
-        elif least * once <= time_left:
-            found = np.array([entry]), n_most, min(n_folds, int(time_left / once))
-        else:
-            share = (max(time_left, 0.0) / (least * once)) ** (1.0 / max(growth, 0.1))
-            found = np.array([entry]), int(n_most * share), least
-        return found if found[1] >= min(MORE * n_before, n_whole) else None
 
 
 def scatter(task: Task) -> Any:

@@ -21,6 +21,7 @@ from mercer.search.candidates import Candidate, are_names, pick
 from mercer.search.compilation import compiling
 from mercer.search.race import Outcome, Race
 
+ONE_THREAD = 1500  # samples up to which threads of matrix products wait more than they work
 Folds = Sequence[tuple[Any, Any]]
 
 # errors whose message is a sentence; of others, the name of the class says more than the message

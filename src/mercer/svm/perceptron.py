@@ -34,7 +34,9 @@ from mercer.svm.selection import SelectedCSVC
 
 Solutions = Sequence[tuple[DualSolution, int]]  # one for each problem, and its steps
 
-EXACT_ROWS = 3000  # "auto" is exact up to this number of rows: the Gram matrix is 72 MB
+# "auto" is exact up to so many rows, where the Gram matrix is 72 MB; or up to more, where it is 1.8 GB, if
+# they are at most so many times the columns of slices of all problems, which then take longer than LIBSVM
+EXACT_ROWS, MOST_EXACT_ROWS, ROWS_OF_A_SLICE = 3000, 15_000, 4
 FARTHEST = 1e140  # samples may be apart: squares of larger distances have no sums
 
 
@@ -85,8 +87,17 @@ class PerceptronSVM(DualSVC):
         if self.max_bins is not None:
             check_scalar(self.max_bins, "max_bins", Integral, min_val=2, max_val=65_536)
         # of all rows, so that every fold and every pair of classes is solved in the same way
-        self._exact = self.method == "exact" or (self.method == "auto" and n_rows <= EXACT_ROWS)
+        self._exact = self.method == "exact" or (self.method == "auto" and self._is_small(n_rows))
         self._draw_seed(not self._exact)
+
+    def _is_small(self, n_rows: int) -> bool:
+        if EXACT_ROWS < n_rows <= MOST_EXACT_ROWS:
+            n_slices = self._n_slices(self.n_features_in_) * (len(self.classes_) - 1)
+            return n_rows <= ROWS_OF_A_SLICE * n_slices
+        return n_rows <= EXACT_ROWS
+
+    def _n_slices(self, n_features: int) -> int:
+        return 16 * n_features if self.n_directions is None else int(self.n_directions)
 
     @property
     def _computes_on_device(self) -> bool:
@@ -121,8 +132,7 @@ class PerceptronSVM(DualSVC):
         return TablePlan(HINGE, directions, partial(SlicedFunction, directions))
 
     def _directions(self, n_features: int) -> Array:
-        n_directions = 16 * n_features if self.n_directions is None else self.n_directions
-        return draw_directions(n_features, n_directions, self._seed)
+        return draw_directions(n_features, self._n_slices(n_features), self._seed)
 
     def _exact_paths(
         self, samples: Samples, problems: Sequence[TwoClassProblem], Cs: Sequence[float]
@@ -227,7 +237,8 @@ class PerceptronSVC(FixedCSVC, PerceptronSVM):
         The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2³ [LL05, VI].
     method : {"auto", "exact", "sliced"}, default="auto"
         "exact" needs 16 n² bytes (n = 3000: 0.14 GB, n = 20 000: 6.4 GB) and says so before it starts if the
-        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 samples.
+        machine has less. "sliced" needs some n × n_directions bytes. "auto" is exact up to 3000 samples, and
+        up to 15 000 where slices take longer: if they are at most 4 n_directions for each class but one.
     n_directions : int or None, default=None
         Number of projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64
