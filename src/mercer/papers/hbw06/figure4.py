@@ -1,7 +1,4 @@
-"""Figure 4 of [HBW06]: ROC curves of face retrieval, of the first repeat of Table 4.
-
-With principal components of all pictures.
-"""
+"""Figure 4 of [HBW06]: ROC curves of face retrieval, of the first repeat of Table 4."""
 
 from pathlib import Path
 
@@ -16,7 +13,7 @@ def draw_figure4(path: Path) -> None:
     """Draw the ROC curves of the first repeat into a PNG file."""
     with png_canvas(path, (10, 5)) as canvas:
         for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
-            faces = represent(draw(setting, seed_of(KEY, setting, 0, "data")), everything=True)
+            faces = represent(draw(setting, seed_of(KEY, setting, 0, "data")))
             for name, (colour, style) in LOOKS.items():
                 similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
                 ranked = rank(faces, similarity)

@@ -11,24 +11,32 @@ What the paper leaves open is settled here:
 
 - Cropped pictures of 32 × 32 pixels, of the first 30 subjects that have 64; no optical flow. Which 20 of them
   are known is drawn at random, and so are the halves.
-- Fisher discriminants are computed from the labelled pictures; principal components from these alone or, in
-  the columns ``… all``, from all pictures, which is how a representation is usually computed.
+- Principal components and Fisher discriminants are computed from the labelled pictures: the others were "not
+  present during the training stage at all". RCA and the Euclidean metric compare pictures before the
+  discriminants: RCA by the principal components, the Euclidean metric by the pixels, which is the same but
+  for what the components leave out. In the discriminants the Euclidean metric would be RCA's, since these
+  make what varies within a class round, and its published column is far from that.
+- Other readings: RCA of the discriminants (``RCA Fisher``); principal components of all pictures, and RCA of
+  their discriminants (``… all``); discriminants from both halves of the pictures of the known subjects (``KB
+  both``), whose queries have then been seen, with their labels.
 - The mixtures have 30 components with one covariance (as the paper says) in each, also where 20 would do.
 - The query itself is left out of its database. Ties count half.
-- The Euclidean metric is that of the pixels: its column is the paper's, more or less. In the coordinates of
-  the Fisher discriminants it would be RCA's, since these make what varies within a class round.
 - ``Tuned`` is not in the paper: an RBF-SVM of the labelled pictures' discriminants, C and γ chosen by
   cross-validation; pictures are alike if the angle between their decision values of 20 subjects is small.
-- Rows ``…-ranks`` are not in the paper either: the pixels of each picture are replaced by their ranks,
-  which takes away much of what the light does.
+- Other rows are not in the paper either. They take away some of what the light does, with a number that was
+  chosen on other draws so that one of the two columns that the paper compares with is as published:
+  ``…-flat`` a part of the blurred picture (Euclidean), ``…-even`` a part of its contrast (RCA). ``…-ranks``
+  replaces the pixels of a picture by their ranks. KernelBoost had no part in the choice.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 from scipy.stats import rankdata
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -44,8 +52,7 @@ from mercer.quality import retrieval_auc
 
 KEY = "hbw06-table4"
 SETTINGS = ("supervised", "semi-supervised", "unsupervised")
-EQUALIZED = "-ranks"
-ROWS = (*SETTINGS, *(f"{setting}{EQUALIZED}" for setting in SETTINGS))
+BLUR, FLATTENED, EVENED = 4.0, 0.9, 0.25  # deviation in pixels, share of the blur, power of the contrast
 N_KNOWN = 20
 N_PRINCIPAL, N_FISHER = 150, 9
 N_ROUNDS, N_COMPONENTS = 10, 30
@@ -61,7 +68,35 @@ class Faces(NamedTuple):
     labelled: Index
     unlabelled: Index
     queries: Index
-    Z: Array = np.empty((0, 0))  # Fisher's discriminants of all pictures, see `represent`
+    P: Array = np.empty((0, 0))  # principal components of all pictures, see `represent`
+    Z: Array = np.empty((0, 0))  # Fisher's discriminants of them
+
+
+def flatten_light(pixels: Array) -> Array:
+    """Return pictures less a part of what is left of them when they are blurred."""
+    side = math.isqrt(pixels.shape[1])
+    blurred = gaussian_filter(pixels.reshape(-1, side, side), (0, BLUR, BLUR))
+    return pixels - FLATTENED * blurred.reshape(pixels.shape)
+
+
+def even_contrast(pixels: Array) -> Array:
+    """Return pictures of mean zero whose contrasts, the deviations of their pixels, differ less."""
+    contrast = pixels.std(axis=1, keepdims=True)
+    return (pixels - pixels.mean(axis=1, keepdims=True)) / contrast**EVENED
+
+
+def rank_pixels(pixels: Array) -> Array:
+    """Return the rank of each pixel in its picture, from 0 to 1."""
+    return rankdata(pixels, axis=1) / pixels.shape[1]
+
+
+LIGHTS: dict[str, Callable[[Array], Array]] = {
+    "": lambda pixels: pixels,
+    "-flat": flatten_light,
+    "-even": even_contrast,
+    "-ranks": rank_pixels,
+}
+ROWS = tuple(f"{setting}{light}" for light in LIGHTS for setting in SETTINGS)
 
 
 def load_faces() -> tuple[Array, NDArray[np.int64]]:
@@ -74,12 +109,11 @@ def load_faces() -> tuple[Array, NDArray[np.int64]]:
 def draw(row: str, seed: int) -> Faces:
     """Return the pictures with the subjects that are known, and the queries, drawn at random."""
     stream = np.random.RandomState(seed)
+    setting = next(setting for setting in SETTINGS if row.startswith(setting))
     pixels, subject = load_faces()
-    if row.endswith(EQUALIZED):
-        pixels = rankdata(pixels, axis=1) / pixels.shape[1]
+    pixels = LIGHTS[row.removeprefix(setting)](pixels)
     known = np.isin(subject, stream.permutation(subject.max() + 1)[:N_KNOWN])
     first = first_halves(subject, stream)
-    setting = row.removesuffix(EQUALIZED)
     wanted = {"supervised": known & ~first, "semi-supervised": ~known & ~first, "unsupervised": ~known}
     unlabelled = ~known & first & (setting == "semi-supervised")
     labelled = np.flatnonzero(known & first)
@@ -95,16 +129,21 @@ def first_halves(subject: NDArray[np.int64], stream: np.random.RandomState) -> N
     return chosen
 
 
-def represent(faces: Faces, everything: bool = False) -> Faces:
-    """Return the same with Fisher's discriminants of all pictures, found in the labelled ones.
+def represent(faces: Faces, *, everything: bool = False, both: bool = False) -> Faces:
+    """Return the same with principal components and Fisher's discriminants of all pictures.
 
-    The principal components before them are those of the labelled pictures, or of all.
+    The components are those of the labelled pictures, or of everything; the discriminants are found in the
+    labelled pictures, or in both halves of those of the known subjects.
     """
-    labelled = faces.labelled
+    labelled, subject = faces.labelled, faces.subject
     principal = PCA(N_PRINCIPAL, svd_solver="covariance_eigh")
     P = principal.fit(faces.pixels if everything else faces.pixels[labelled]).transform(faces.pixels)
-    fisher = LinearDiscriminantAnalysis(n_components=N_FISHER).fit(P[labelled], faces.subject[labelled])
-    return faces._replace(Z=fisher.transform(P))
+    seen = np.flatnonzero(np.isin(subject, subject[labelled])) if both else labelled
+    fisher = LinearDiscriminantAnalysis(n_components=N_FISHER).fit(P[seen], subject[seen])
+    return faces._replace(P=P, Z=fisher.transform(P))
+
+
+Measure = Callable[[Faces, int], Array]
 
 
 def by_kernelboost(faces: Faces, seed: int) -> Array:
@@ -119,9 +158,18 @@ def by_kernelboost(faces: Faces, seed: int) -> Array:
 
 
 def by_rca(faces: Faces, seed: int) -> Array:
-    """Return similarities in the metric of relevant component analysis."""
-    metric = RCA(ridge=0.0).fit(faces.Z[faces.labelled], faces.subject[faces.labelled])
-    return -metric.kernel_.squared_distance(faces.Z[faces.queries], faces.Z)
+    """Return similarities in the metric of relevant component analysis of the principal components."""
+    return _similarity_of_rca(faces, faces.P)
+
+
+def by_rca_of_discriminants(faces: Faces, seed: int) -> Array:
+    """Return similarities in the metric of relevant component analysis of the discriminants."""
+    return _similarity_of_rca(faces, faces.Z)
+
+
+def _similarity_of_rca(faces: Faces, coordinates: Array) -> Array:
+    metric = RCA(ridge=0.0).fit(coordinates[faces.labelled], faces.subject[faces.labelled])
+    return -metric.kernel_.squared_distance(coordinates[faces.queries], coordinates)
 
 
 def by_pixels(faces: Faces, seed: int) -> Array:
@@ -149,24 +197,34 @@ def rank(faces: Faces, similarity: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def score(
-    faces: Faces, seed: int, *, measure: Callable[[Faces, int], Array], everything: bool = False
+    faces: Faces, seed: int, *, measure: Measure, everything: bool = False, both: bool = False
 ) -> Sequence[float]:
     """Return the area in % under the ROC curve of the average query."""
     if measure is not by_pixels:
-        faces = represent(faces, everything)
+        faces = represent(faces, everything=everything, both=both)
     return [100 * retrieval_auc(*rank(faces, measure(faces, seed)))]
 
 
-MEASURES: dict[str, tuple[Callable[[Faces, int], Array], str]] = {
+MEASURES: dict[str, tuple[Measure, str]] = {
     "KB": (by_kernelboost, f"KernelBoost, tied, {N_COMPONENTS} components, {N_ROUNDS} rounds"),
-    "RCA": (by_rca, "RCA without a ridge, from labels"),
+    "RCA": (by_rca, "RCA without a ridge, from labels; of principal components"),
     "Euclidean": (by_pixels, "Euclidean metric of the pixels"),
     "Tuned": (by_svm, f"RBF-SVM, {SVM_GRID}, {N_FOLDS} folds; angles between decision values"),
 }
-LABELLED_ALONE = (
-    "Not known. With principal components of the labelled pictures alone it is not worse, but then RCA is "
-    "six to eight points above its published number."
-)
+KB_WORDS, RCA_WORDS = MEASURES["KB"][1], "RCA without a ridge, from labels"
+OF_ALL = "principal components of all pictures"
+OTHER_READINGS = {
+    "KB both": (
+        partial(score, measure=by_kernelboost, both=True),
+        f"{KB_WORDS}; discriminants of both halves of the known subjects' pictures",
+    ),
+    "KB all": (partial(score, measure=by_kernelboost, everything=True), f"{KB_WORDS}; {OF_ALL}"),
+    "RCA Fisher": (partial(score, measure=by_rca_of_discriminants), RCA_WORDS),
+    "RCA all": (
+        partial(score, measure=by_rca_of_discriminants, everything=True),
+        f"{RCA_WORDS}; {OF_ALL}",
+    ),
+}
 _NUMBERS = published(
     ("KB", "RCA", "Euclidean"),
     """
@@ -186,18 +244,10 @@ TABLE = Table(
             Method(name, (name,), partial(score, measure=measure), words)
             for name, (measure, words) in MEASURES.items()
         ),
-        *(
-            Method(
-                f"{name} all",
-                (f"{name} all",),
-                partial(score, measure=MEASURES[name][0], everything=True),
-                f"{MEASURES[name][1]}; principal components of all pictures",
-            )
-            for name in ("KB", "RCA")
-        ),
+        *(Method(name, (name,), scorer, words) for name, (scorer, words) in OTHER_READINGS.items()),
     ),
     published=_NUMBERS
-    | {(row, f"{name} all"): number for (row, name), number in _NUMBERS.items() if name != "Euclidean"},
+    | {(row, name): _NUMBERS[row, name.split()[0]] for row in SETTINGS for name in OTHER_READINGS},
     repeats=20,
     draw=draw,
     protocol=(
@@ -206,14 +256,14 @@ TABLE = Table(
     ),
     needs=dict.fromkeys(ROWS, "yaleb"),
     better="higher",
-    ours=("KB all",),
-    beside=("KB", "RCA"),
+    ours=("KB",),
+    beside=tuple(OTHER_READINGS),
     causes={
-        ("supervised", "KB all"): (
-            "The pictures, which are smaller than the paper's and not aligned: in their nine discriminants a "
-            "linear classifier errs on one query in nine."
+        ("supervised", "KB"): (
+            "Fisher's discriminants, here of the labelled half of the known subjects' pictures: of both "
+            "halves (`KB both`) it is 98.1, and 98.6 on pictures of evened contrast, where RCA is nearly as "
+            "published (`supervised-even`). Other settings of KernelBoost and another database add less than "
+            "a point."
         ),
-        ("semi-supervised", "KB all"): LABELLED_ALONE,
-        ("unsupervised", "KB all"): LABELLED_ALONE,
     },
 )
