@@ -90,7 +90,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         candidates = searched.list_candidates(self.candidates, seed)
         race = searched.start_race(candidates, folds, seed)
         # each candidate on each fold, and a few times more with more samples
-        n_more = STEPS if plan.whole is not None or clock.budget is not None else 0
+        n_more = STEPS + 1 if plan.whole is not None or clock.budget is not None else 0
         context = self._init_callback_context(max_subtasks=(len(folds) + n_more) * len(candidates))
         context.call_on_fit_task_begin(estimator=self)
         with one_thread(min(searched.n_rows, self.max_rows + searched.n_unlabelled) <= ONE_THREAD):

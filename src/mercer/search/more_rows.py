@@ -19,7 +19,7 @@ from mercer.search.task import Folds, Task
 if TYPE_CHECKING:
     from mercer.search.schedule import Schedule
 
-STEPS = 4  # at most
+STEPS = 4  # at most, and one with as many samples again
 TIMES = 4.0  # as many samples in the next step, if all can have them
 WORTH = 1.5  # times as many samples are worth another comparison
 STEP_TIME = 1 / 3  # of the time that is left, at most for a step that is not the last
@@ -60,6 +60,7 @@ class MoreRows:
         self.schedule, self.task, self.folds, self.whole, self.least = schedule, task, folds, whole, least
         self.race, self.clock, self.budget = schedule.race, schedule.clock, schedule.clock.budget
         self.timed: dict[int, Timed] = {}  # what a fit of each candidate took, and how that grows
+        self.alone: set[int] = set()  # candidates that went on with their best settings alone
 
     def run(self) -> str | None:
         """Take as many steps as there is time for; return what stopped it, if anything."""
@@ -71,7 +72,7 @@ class MoreRows:
             if stopped or self.budget is None:
                 return stopped
             self.race.drop_hopeless(step.entries)
-        return None
+        return self.refine()
 
     def plan(self, *, first: bool) -> Step | None:
         """Return the next step, if there is one that is worth it and that there is time for.
@@ -156,8 +157,8 @@ class MoreRows:
     def take(self, step: Step) -> str | None:
         """Score the candidates of a step, the best first; return what stopped it, if anything.
 
-        Each has an equal part of the time, or what the others left of it. If that is enough, it is scored on
-        all folds, and neighbouring settings with it: the best one moves with the number of samples.
+        Each has an equal part of the time, or what the others left of it. If that is enough, neighbouring
+        settings are scored with it: the best one moves with the number of samples.
         """
         end = self.clock.left() - step.seconds
         order = self._by_error(step.entries)
@@ -166,24 +167,42 @@ class MoreRows:
             n_rows, part = self.rows_for(i, entry, step.n_rows), (self.clock.left() - end) / (len(order) - k)
             if n_rows is None or self.least * self.seconds(i, n_rows) > self.time_left({i: entry}):
                 continue
-            entries, n_folds = self._widen(entry, self.seconds(i, n_rows), part)
-            parts = [self.task.some_of(train, n_rows) for train in self.whole[:n_folds]]
-            outcomes = list(self._evaluate(i, entries, parts))
-            n_seen = self.task.size(parts[0])
-            seconds = float(np.mean([one.fit_seconds.mean() for one in outcomes]))
-            self.schedule.growths[i] = self.timed[i].then(n_seen, seconds).growth
-            if len(outcomes) >= self.least and not any(outcome.failures for outcome in outcomes):
-                self.race.replace(i, entries, outcomes, n_seen)
-            if self.schedule.report():
-                return "callback"
+            stopped = self.score(i, *self._widen(i, entry, self.seconds(i, n_rows), part), n_rows)
+            if stopped:
+                return stopped
         return None
 
-    def _widen(self, entry: int, seconds: float, part: float) -> tuple[Index, int]:
+    def _widen(self, i: int, entry: int, seconds: float, part: float) -> tuple[Index, int]:
         """Return the settings and folds that there is time for."""
         near, n_folds = self.race.neighbours(entry), len(self.folds)
-        if len(near) * n_folds * seconds <= part:
-            return near, n_folds
+        if len(near) * self.least * seconds <= part:
+            self.alone.discard(i)
+            return near, min(n_folds, int(part / (len(near) * seconds))) if seconds else n_folds
+        self.alone.add(i)
         return np.array([entry]), n_folds if n_folds * seconds <= part else self.least
+
+    def refine(self) -> str | None:
+        """Score neighbours of settings that went on without them, with as many samples, if there is time."""
+        entries = self.participants(first=False)
+        for i in self._by_error(entries) if entries else []:
+            near, n_rows = self.race.neighbours(entries[i]), self.rows_before(entries[i])
+            if i in self.alone and len(near) * self.least * self.seconds(i, n_rows) <= self.time_left(
+                entries
+            ):
+                stopped = self.score(i, near, self.least, n_rows)
+                if stopped:
+                    return stopped
+        return None
+
+    def score(self, i: int, entries: Index, n_folds: int, n_rows: int) -> str | None:
+        """Score settings of a candidate with so many samples; return what stopped it, if anything."""
+        parts = [self.task.some_of(train, n_rows) for train in self.whole[:n_folds]]
+        outcomes, n_seen = list(self._evaluate(i, entries, parts)), self.task.size(parts[0])
+        seconds = float(np.mean([one.fit_seconds.mean() for one in outcomes]))
+        self.schedule.growths[i] = self.timed[i].then(n_seen, seconds).growth
+        if len(outcomes) >= self.least and not any(outcome.failures for outcome in outcomes):
+            self.race.replace(i, entries, outcomes, n_seen)
+        return "callback" if self.schedule.report() else None
 
     def _evaluate(self, i: int, entries: Index, parts: Sequence[Any]) -> Iterator[Outcome]:
         """Yield what comes of settings, fold by fold, until there is no time left."""
