@@ -48,6 +48,27 @@ def test_a_kernel_that_settings_share_is_learned_once():
     assert found.seconds() == pytest.approx(7.0 + 3 * 0.5)
 
 
+@pytest.mark.parametrize("n_tried", [1, 2])
+def test_who_draws_some_of_many_samples_takes_no_longer_for_more(n_tried):
+    grid = {"C": [1.0, 2.0]}
+    candidate, settles = (Candidate("a", Sign("a"), grid, growth=2.0, settles=n) for n in (np.inf, 1000))
+
+    def learning(n):  # a kernel, which settings share
+        return 2e-6 * n**2
+
+    def machine(n):
+        return 1e-7 * n**2 if n_tried > 1 else 0.0  # of one setting it is not known what is shared
+
+    tried = trial(400, n_tried, machine, learning=learning(400))
+    found, grown = foretell(settles, tried, None, 8000), foretell(candidate, tried, None, 8000)
+    n_kernels = 1 if n_tried > 1 else 2
+    for n in (800, 1000, 4000, 8000):
+        seconds = n_kernels * learning(min(n, 1000)) + 2 * machine(n)
+        assert found.seconds(n / 8000) == pytest.approx(seconds)
+        assert grown.seconds(n / 8000) == pytest.approx(n_kernels * learning(n) + 2 * machine(n))
+    assert foretell(settles, tried, None, 1000).seconds() == foretell(candidate, tried, None, 1000).seconds()
+
+
 def test_the_share_is_the_largest_of_a_few_that_keeps_to_the_limit_and_leaves_time_for_the_winner():
     forecasts = {0: Forecast(0.0, 10.0, 1.0), 1: Forecast(2.0, 38.0, 2.0, once=0.5)}
     halves = {0: 0.5, 1: 0.5}

@@ -11,10 +11,10 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 from mercer import BoostedKernel, ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, Superkernel, TreeSVC
-from mercer.search import Candidate, SearchWarning
+from mercer.search import Candidate, SearchWarning, sample_task
 from mercer.search.decisions import decide
 from mercer.search.label_task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
@@ -254,3 +254,15 @@ def test_some_candidates_of_few_samples_take_part_only_if_they_are_named():
     ]
     many = LabelTask(np.zeros((1001, 2)), np.arange(1001) % 2)
     assert {"idealized", "tree-ranks"} <= {one.name for one in many.list_candidates(None, 0)}
+
+
+@pytest.mark.parametrize(("n_train", "expected"), [(300, True), (1600, False)])
+def test_products_of_few_samples_keep_to_one_thread_however_many_there_are(monkeypatch, n_train, expected):
+    asked, rng = [], np.random.default_rng(0)
+    task = LabelTask(rng.normal(size=(2000, 2)), np.arange(2000) % 2)
+    one_thread = sample_task.one_thread
+    monkeypatch.setattr(sample_task, "one_thread", lambda few: asked.append(few) or one_thread(few))
+    candidate = Candidate("linear", LinearSVC(), {})
+    task.evaluate(candidate, [{}], np.arange(n_train), np.arange(1900, 2000))
+    task.part(0.5 if expected else 1.0, 0).fit(candidate, {})
+    assert asked == [expected, expected]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Index
-from mercer.search.last_fit import DOUBT, SAFE, Timed
+from mercer.search.last_fit import SAFE, Timed
 from mercer.search.race import Outcome
 from mercer.search.task import Folds, Task
 
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """Who is scored again, on how many samples, and the seconds that this may take."""
 
     entries: dict[int, int]  # the best setting of each candidate
-    n_rows: int
+    n_rows: dict[int, int]  # of those that have not had as many already
     seconds: float
 
 
@@ -79,16 +79,17 @@ class MoreRows:
 
         If there is none for all, the slowest ones are left behind: there is time for others that may be as
         good. (Those that are not are out already.) But one goes on alone only if the last fit of the other
-        could not have as many.
+        could have far fewer samples.
         """
         entries, n_whole = self.participants(first=first), len(self.whole[0])
         while entries:
             time_left = self.time_left(entries)
             n_rows = self.most_rows(entries, time_left)
             if n_rows is not None:
-                return Step(entries, n_rows, time_left * (1.0 if n_rows == n_whole else STEP_TIME))
+                part = 1.0 if n_rows == n_whole else STEP_TIME
+                return Step(entries, self.usable(entries, n_rows), part * time_left)
             slowest = max(entries, key=lambda i: self.seconds(i, n_whole))
-            if len(entries) == 2 and self.rows_at_last(slowest) >= n_whole:
+            if len(entries) == 2 and self.rows_at_last(slowest) >= n_whole / TIMES:
                 break
             del entries[slowest]
         return None
@@ -118,9 +119,17 @@ class MoreRows:
         return int(fit[-1]) if len(fit) else None
 
     def cost(self, entries: dict[int, int], n_rows: int) -> float:
-        """Return the least seconds of a step; who has as many samples already takes none."""
-        usable = {i: self.rows_for(i, entry, n_rows) for i, entry in entries.items()}
-        return self.least * sum(self.seconds(i, n) for i, n in usable.items() if n is not None)
+        """Return the least seconds of a step; infinitely many if a candidate might use up the time of all."""
+        usable, more = self.usable(entries, n_rows), self.task.n_unlabelled
+        doubtful = {i: self.least * self.timed[i].foretell(n + more) for i, n in usable.items()}
+        if any(seconds > self.time_left({i: entries[i]}) for i, seconds in doubtful.items()):
+            return float("inf")
+        return self.least * sum(self.seconds(i, n) for i, n in usable.items())
+
+    def usable(self, entries: dict[int, int], n_rows: int) -> dict[int, int]:
+        """Return how many of so many samples candidates can use; who has had about as many is left out."""
+        most = {i: int(min(n_rows, self.rows_at_last(i), len(self.whole[0]))) for i in entries}
+        return {i: n for i, n in most.items() if n >= WORTH * self.rows_before(entries[i])}
 
     def seconds(self, i: int, n_rows: int) -> float:
         """Return what a fit to so many samples takes, or a little more."""
@@ -137,15 +146,6 @@ class MoreRows:
             return most
         return min(most, self.timed[i].most_rows(LAST * self.budget) - self.task.n_unlabelled)
 
-    def rows_for(self, i: int, entry: int, n_rows: int) -> int | None:
-        """Return how many of so many samples a candidate can use; none if it has had about as many.
-
-        The first fold shows what it takes, and shall not use up the time of all if that is far more.
-        """
-        doubtful = self.timed[i].most_rows(self.time_left({i: entry}) / self.least, doubt=DOUBT)
-        usable = int(min(n_rows, self.rows_at_last(i), doubtful, len(self.whole[0])))
-        return usable if usable >= WORTH * self.rows_before(entry) else None
-
     def time_left(self, entries: dict[int, int]) -> float:
         """Return the seconds that are left without the ranking and the last fits, of one or of a blend."""
         if self.budget is None:
@@ -161,13 +161,13 @@ class MoreRows:
         settings are scored with it: the best one moves with the number of samples.
         """
         end = self.clock.left() - step.seconds
-        order = self._by_error(step.entries)
+        order = [i for i in self._by_error(step.entries) if i in step.n_rows]
         for k, i in enumerate(order):
-            entry = step.entries[i]
-            n_rows, part = self.rows_for(i, entry, step.n_rows), (self.clock.left() - end) / (len(order) - k)
-            if n_rows is None or self.least * self.seconds(i, n_rows) > self.time_left({i: entry}):
+            entry, n_rows = step.entries[i], step.n_rows[i]
+            seconds, part = self.seconds(i, n_rows), (self.clock.left() - end) / (len(order) - k)
+            if self.least * seconds > self.time_left({i: entry}):
                 continue
-            stopped = self.score(i, *self._widen(i, entry, self.seconds(i, n_rows), part), n_rows)
+            stopped = self.score(i, *self._widen(i, entry, seconds, part), n_rows)
             if stopped:
                 return stopped
         return None

@@ -1,0 +1,130 @@
+"""The comparison goes on with more samples, and with as many for each."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelSearchCV
+from mercer.search import Candidate
+from mercer.search.more_rows import LAST, STEP_TIME, TIMES
+from search.odd_classifiers import Sign, start_journal, two_blobs
+
+X, Y = two_blobs(12000)
+
+
+@pytest.fixture
+def journal(monkeypatch):
+    journal = start_journal()
+    journal.replaces_time(monkeypatch)
+    return journal
+
+
+class Learner(Sign):
+    """A classifier that errs the less, the more rows it was fitted to; it is best where C is as large."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.share_ = self.wrong * np.sqrt(1000 / len(X)) * (1 + abs(np.log(self.C * 1000 / len(X))) / 3)
+        return self
+
+    def predict(self, X):
+        said = self.classes_[(X[:, 0] > 0).astype(int)]
+        turned = np.random.default_rng(0).uniform(size=len(X)) < self.share_  # the same rows for all
+        return np.where(turned, self.classes_.sum() - said, said)
+
+
+def learner(name, wrong, seconds, growth=2.0, power=None, **grid):
+    """Return a candidate that takes so many seconds of 1000 rows."""
+    power = growth if power is None else power
+    model = Learner(name, wrong, seconds=seconds / 1000**power, power=power)
+    return Candidate(name, model, grid, growth=growth)
+
+
+def search(models, budget, **options):
+    candidates = {model.name: model for model in models}
+    options = {"max_rows": 1250, "blend": False, "random_state": 0} | options
+    return KernelSearchCV(candidates, budget=budget, **options).fit(X, Y)
+
+
+def sizes(journal, name):
+    return [len(X) for who, X, _ in journal.fits if who == name]
+
+
+def test_a_quick_one_does_not_win_by_more_samples_than_others_had(journal):
+    # of 1000 samples each, the slow one is better; the quick one is better than that of all samples
+    slow, quick = learner("slow", 0.10, 0.2), learner("quick", 0.13, 0.001, growth=1.0)
+    found = search([slow, quick], 60.0)
+    assert found.best_name_ == "slow"
+    assert max(sizes(journal, "quick")) == max(sizes(journal, "slow")[:-1]) > 2000
+    assert journal.now <= 60.0
+
+
+def test_who_can_have_few_samples_in_the_end_is_judged_by_few(journal):
+    slow, quick = learner("slow", 0.10, 4.0), learner("quick", 0.13, 0.001, growth=1.0)
+    found = search([slow, quick], 60.0)  # of which the last fit of the slow one may take 24 s: 2400 samples
+    assert found.best_name_ == "quick"
+    assert max(sizes(journal, "slow")) < 1000 * np.sqrt(LAST * 60.0 / 4.0) + 1
+    assert found.result_.n_trained == 11750
+
+
+def test_the_slowest_is_left_behind_if_the_others_could_not_go_on_with_it(journal):
+    models = [learner("a", 0.10, 0.05), learner("b", 0.101, 0.05), learner("slow", 0.102, 1.2)]
+    found = search(models, 30.0)
+    assert found.best_name_ == "a"
+    assert max(sizes(journal, "slow")) <= 1000
+    assert sizes(journal, "a")[-2] == max(sizes(journal, "b")) > 3000
+    assert journal.now <= 30.0
+
+
+def test_who_falls_behind_on_the_way_does_not_go_on(journal):
+    class Slower(Learner):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.share_ = self.wrong
+            return self
+
+    stays = Candidate("stays", Slower("stays", 0.10, seconds=5e-5, power=1.0), {}, growth=1.0)
+    found = search([learner("learns", 0.10, 0.05, growth=1.0), stays], 60.0)
+    assert found.best_name_ == "learns"
+    first = int(TIMES * 1000)
+    assert sizes(journal, "stays").count(first) == 5
+    assert max(sizes(journal, "stays")) == first
+    assert found.result_.n_trained == 11750
+
+
+def test_a_step_before_the_last_takes_a_part_of_the_time(journal):
+    model = learner("a", 0.10, 1.0, growth=1.0)
+    search([model, learner("b", 0.10, 1.0, growth=1.0)], 100.0, refit=False)
+    n_folds = {size: sizes(journal, "a").count(size) for size in set(sizes(journal, "a")) if size > 1000}
+    spent = 2 * sum(size / 1000 * n for size, n in n_folds.items() if size < 11750)
+    assert n_folds
+    assert spent <= STEP_TIME * 90.0 or len(n_folds) == 1
+
+
+def test_the_settings_move_with_the_samples(journal):
+    grid = [1.0, 2.0, 4.0, 8.0, 16.0]
+    found = search([learner("a", 0.3, 0.001, C=grid), learner("b", 0.35, 0.001, C=grid)], 60.0)
+    assert found.best_settings_["C"] >= 4.0  # the best of 1000 samples is 1
+    assert found.result_.n_trained == 11750
+
+
+def test_with_what_time_is_left_neighbours_are_scored_with_as_many_samples(journal):
+    grid = [1.0, 2.0, 4.0, 8.0, 16.0]
+    found = search([learner("a", 0.3, 0.02, C=grid), learner("b", 0.31, 0.02, C=grid)], 60.0)
+    last = [len(X) for _, X, _ in journal.fits[-4:-1]]
+    assert len(set(last)) == 1
+    assert found.best_settings_["C"] > 1.0
+    assert journal.now <= 60.0
+
+
+def test_all_samples_of_the_folds_are_tested_however_few_are_learned_from(journal):
+    slow = learner("slow", 0.1, 1.0)
+    found = search([slow, learner("other", 0.1, 1.0)], 20.0, max_rows=4000, refit=False)
+    assert max(sizes(journal, "slow")[2:]) < 2000
+    assert found.result_.measure.n_samples in (4000, 2400)  # of five folds or of three
+
+
+def test_candidates_that_fail_with_more_samples_keep_what_they_had(journal):
+    broken = Sign("broken", error=ValueError("too many"), error_above=1000)
+    found = search([Candidate("broken", broken, {}, growth=1.0), learner("a", 0.1, 0.01)], 60.0)
+    assert found.leaderboard_.loc["broken", "folds"] == 5
+    assert "broken" in found.leaderboard_.index
