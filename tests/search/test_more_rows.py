@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelSearchCV
 from mercer.search import Candidate
-from mercer.search.more_rows import LAST, STEP_TIME, TIMES
+from mercer.search.more_rows import LAST, TIMES
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = two_blobs(12000)
@@ -91,13 +91,13 @@ def test_who_falls_behind_on_the_way_does_not_go_on(journal):
     assert found.result_.n_trained == 11750
 
 
-def test_a_step_before_the_last_takes_a_part_of_the_time(journal):
-    model = learner("a", 0.10, 1.0, growth=1.0)
-    search([model, learner("b", 0.10, 1.0, growth=1.0)], 100.0, refit=False)
-    n_folds = {size: sizes(journal, "a").count(size) for size in set(sizes(journal, "a")) if size > 1000}
-    spent = 2 * sum(size / 1000 * n for size, n in n_folds.items() if size < 11750)
-    assert n_folds
-    assert spent <= STEP_TIME * 90.0 or len(n_folds) == 1
+def test_there_is_a_step_between_only_if_it_takes_a_small_part_of_the_time(journal):
+    models = [learner(name, 0.10, 0.3, growth=1.0) for name in "ab"]
+    for budget, between in ((30.0, 0), (200.0, 1)):  # it takes 7 s at least
+        journal = start_journal()
+        search(models, budget, refit=False)
+        steps = sorted({size for size in sizes(journal, "a") if size > 1000})
+        assert steps[0] > TIMES * 1000 if not between else steps == [TIMES * 1000, 11750]
 
 
 def test_the_settings_move_with_the_samples(journal):
@@ -109,9 +109,12 @@ def test_the_settings_move_with_the_samples(journal):
 
 def test_with_what_time_is_left_neighbours_are_scored_with_as_many_samples(journal):
     grid = [1.0, 2.0, 4.0, 8.0, 16.0]
-    found = search([learner("a", 0.3, 0.02, C=grid), learner("b", 0.31, 0.02, C=grid)], 60.0)
-    last = [len(X) for _, X, _ in journal.fits[-4:-1]]
-    assert len(set(last)) == 1
+    # foretold to take too long for more than the best setting of each
+    models = [learner(name, wrong, 0.1, 2.0, power=1.0, C=grid) for name, wrong in (("a", 0.3), ("b", 0.31))]
+    found = search(models, 60.0)
+    n_last = max(sizes(journal, "a")[:-1])
+    assert found.result_.n_trained == n_last > 3000
+    assert sizes(journal, "a").count(n_last) > 5
     assert found.best_settings_["C"] > 1.0
     assert journal.now <= 60.0
 
@@ -123,8 +126,26 @@ def test_all_samples_of_the_folds_are_tested_however_few_are_learned_from(journa
     assert found.result_.measure.n_samples in (4000, 2400)  # of five folds or of three
 
 
+def test_nobody_has_more_samples_than_its_last_fit_may_have(journal):
+    small = learner("small", 0.1, 0.01)._replace(most_rows=3000)
+    search([small, learner("a", 0.1, 0.01)], 60.0)
+    assert max(sizes(journal, "small")) == 3000
+    assert max(sizes(journal, "a")) == 12000
+
+
+def test_without_a_budget_there_is_one_step_for_all_whatever_their_time(journal):
+    models = [learner("slow", 0.10, 100.0), learner("quick", 0.101, 0.1, growth=1.0, C=[1.0, 2.0])]
+    found = search(models, None, refit=False)
+    for name in ("slow", "quick"):
+        assert sizes(journal, name)[-3:] == [4000, 4000, 4000]
+        assert max(sizes(journal, name)) == 4000
+    assert found.result_.n_trained == 4000
+
+
 def test_candidates_that_fail_with_more_samples_keep_what_they_had(journal):
     broken = Sign("broken", error=ValueError("too many"), error_above=1000)
-    found = search([Candidate("broken", broken, {}, growth=1.0), learner("a", 0.1, 0.01)], 60.0)
+    models = [Candidate("broken", broken, {}, growth=1.0), learner("a", 0.1, 0.01)]
+    found = search(models, 60.0, refit=False)
+    assert max(sizes(journal, "broken")) > 1000
+    assert found.best_name_ == "broken"
     assert found.leaderboard_.loc["broken", "folds"] == 5
-    assert "broken" in found.leaderboard_.index

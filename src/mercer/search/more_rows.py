@@ -63,16 +63,19 @@ class MoreRows:
         self.alone: set[int] = set()  # candidates that went on with their best settings alone
 
     def run(self) -> str | None:
-        """Take as many steps as there is time for; return what stopped it, if anything."""
-        for number in range(STEPS):
+        """Take as many steps as there is time for; return what stopped it, if anything.
+
+        Without a budget it is a single one, of the best settings alone, whatever the time.
+        """
+        for number in range(STEPS if self.budget is not None else 1):
             step = self.plan(first=number == 0)
             if step is None:
                 break
             stopped = self.take(step)
-            if stopped or self.budget is None:
+            if stopped:
                 return stopped
             self.race.drop_hopeless(step.entries)
-        return self.refine()
+        return self.refine() if self.budget is not None else None
 
     def plan(self, *, first: bool) -> Step | None:
         """Return the next step, if there is one that is worth it and that there is time for.
@@ -82,12 +85,14 @@ class MoreRows:
         could have far fewer samples.
         """
         entries, n_whole = self.participants(first=first), len(self.whole[0])
+        if self.budget is None and len(entries) < 2:  # there is nothing to decide
+            return None
         while entries:
             time_left = self.time_left(entries)
             n_rows = self.most_rows(entries, time_left)
             if n_rows is not None:
-                part = 1.0 if n_rows == n_whole else STEP_TIME
-                return Step(entries, self.usable(entries, n_rows), part * time_left)
+                part = 0.0 if self.budget is None else 1.0 if n_rows == n_whole else STEP_TIME
+                return Step(entries, self.usable(entries, n_rows), part * time_left if part else 0.0)
             slowest = max(entries, key=lambda i: self.seconds(i, n_whole))
             if len(entries) == 2 and self.rows_at_last(slowest) >= n_whole / TIMES:
                 break
@@ -97,12 +102,11 @@ class MoreRows:
     def participants(self, *, first: bool) -> dict[int, int]:
         """Return the candidates that are not far behind, with their best settings.
 
-        Without a budget they are only those whose time grows little; these have another chance at first.
+        Those whose time grows little have another chance at first.
         """
         race = self.race
-        able = [i for i in race.running() if first and race.candidates[i].growth <= SCALES]
-        if self.budget is not None:
-            able += [i for i in race.running() if i not in able and len(race.of(i, alive=True))]
+        quick = [i for i in race.running() if first and race.candidates[i].growth <= SCALES]
+        able = dict.fromkeys([*quick, *(i for i in race.running() if len(race.of(i, alive=True)))])
         best = {i: entry for i in able if (entry := race.best_of(i)) is not None and not race.broken[entry]}
         self.timed = {i: self.schedule.timed(entry) for i, entry in best.items()}
         return best
@@ -111,24 +115,27 @@ class MoreRows:
         """Return the samples of the next step; none if they would not be many more, or take too long."""
         n_before, n_whole = max(map(self.rows_before, entries.values())), len(self.whole[0])
         n_next = n_whole if n_whole <= WORTH * TIMES * n_before else int(TIMES * n_before)
-        if 0.0 < self.cost(entries, n_next) <= time_left * (1.0 if n_next == n_whole else STEP_TIME):
+        if self.cost(entries, n_next) <= time_left * (1.0 if n_next == n_whole else STEP_TIME):
             return n_next
         tried = np.unique(np.geomspace(min(n_before, n_whole), n_whole, 60).astype(int))
         costs = np.array([self.cost(entries, int(n)) for n in tried])
-        fit = tried[(costs > 0.0) & (costs <= time_left)]
+        fit = tried[costs <= time_left]
         return int(fit[-1]) if len(fit) else None
 
     def cost(self, entries: dict[int, int], n_rows: int) -> float:
-        """Return the least seconds of a step; infinitely many if a candidate might use up the time of all."""
+        """Return the least seconds of a step.
+
+        They are infinitely many if nobody would have many more samples, or one might use up the time of all.
+        """
         usable, more = self.usable(entries, n_rows), self.task.n_unlabelled
         doubtful = {i: self.least * self.timed[i].foretell(n + more) for i, n in usable.items()}
-        if any(seconds > self.time_left({i: entries[i]}) for i, seconds in doubtful.items()):
+        if not usable or any(s > self.time_left({i: entries[i]}) for i, s in doubtful.items()):
             return float("inf")
         return self.least * sum(self.seconds(i, n) for i, n in usable.items())
 
     def usable(self, entries: dict[int, int], n_rows: int) -> dict[int, int]:
         """Return how many of so many samples candidates can use; who has had about as many is left out."""
-        most = {i: int(min(n_rows, self.rows_at_last(i), len(self.whole[0]))) for i in entries}
+        most = {i: int(min(n_rows, self.race.candidates[i].most_rows, len(self.whole[0]))) for i in entries}
         return {i: n for i, n in most.items() if n >= WORTH * self.rows_before(entries[i])}
 
     def seconds(self, i: int, n_rows: int) -> float:
@@ -141,10 +148,9 @@ class MoreRows:
 
     def rows_at_last(self, i: int) -> float:
         """Return to how many samples with targets a candidate could be fitted at last."""
-        most = self.race.candidates[i].most_rows
         if self.budget is None:
-            return most
-        return min(most, self.timed[i].most_rows(LAST * self.budget) - self.task.n_unlabelled)
+            return float("inf")
+        return self.timed[i].most_rows(LAST * self.budget) - self.task.n_unlabelled
 
     def time_left(self, entries: dict[int, int]) -> float:
         """Return the seconds that are left without the ranking and the last fits, of one or of a blend."""
@@ -160,11 +166,12 @@ class MoreRows:
         Each has an equal part of the time, or what the others left of it. If that is enough, neighbouring
         settings are scored with it: the best one moves with the number of samples.
         """
-        end = self.clock.left() - step.seconds
+        start = self.clock.left()
         order = [i for i in self._by_error(step.entries) if i in step.n_rows]
         for k, i in enumerate(order):
             entry, n_rows = step.entries[i], step.n_rows[i]
-            seconds, part = self.seconds(i, n_rows), (self.clock.left() - end) / (len(order) - k)
+            seconds, spent = self.seconds(i, n_rows), start - self.clock.left() if step.seconds else 0.0
+            part = (step.seconds - spent) / (len(order) - k)
             if self.least * seconds > self.time_left({i: entry}):
                 continue
             stopped = self.score(i, *self._widen(i, entry, seconds, part), n_rows)
