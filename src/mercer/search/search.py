@@ -60,10 +60,12 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         scikit-learn. A number with `groups` keeps each group together.
     budget : float or None, default=None
         Time budget in seconds. Cheap candidates come first, those that would take too long are left out, and
-        what is done when the time is up is ranked.
+        what is done when the time is up is ranked. Without one the result does not depend on the machine.
     max_rows : int, default=4000
-        Maximum number of samples for the comparison, drawn by class; fewer (but at least 1000) if the budget
-        requires it. The winner is fitted to all samples, or to as many as the budget is expected to allow.
+        Maximum number of samples for the comparison, drawn by class; fewer (but at least 1000) to learn from
+        if the budget requires it. Then those that are not far behind are compared once more, on up to six
+        times as many; with a budget, step by step on as many as it allows. The winner is fitted to all
+        samples, or to as many as the budget is expected to allow.
         From pairs: all samples that are in a pair, and at most 1000 others.
     class_weight : "auto", "balanced", dict or None, default="auto"
         Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts
