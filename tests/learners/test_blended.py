@@ -90,12 +90,15 @@ def test_the_metric_of_similar_samples_is_that_of_their_shrunk_covariance(rng, b
     d2 = cdist(X, X, "mahalanobis", VI=np.linalg.inv(C)) ** 2
     near = np.exp(-d2 / np.median(np.sqrt(np.sort(d2, axis=1)[:, 5])) ** 2)
     wide = np.exp(-d2 / np.median(np.sqrt(d2[np.triu_indices(60, 1)])) ** 2)
-    learned = clone(learner).fit(X, **known).kernel_(X)
-    V = variance(learned)
-    expected = 0.5 * learned + 0.5 * V / variance(wide) * wide + 0.5 * V / variance(near) * near
+    values, V = np.linalg.eigh(C)
+    Z = X @ V / np.sqrt(values)  # in which similar samples have the covariance I
+    learned = [clone(learner).fit(rows, **known).kernel_(rows) for rows in (X, Z)]
+    scaled = [variance(learned[0]) / variance(K) * K for K in (*learned, wide, near)]
+    expected = sum(scaled[:3]) / 3 + 0.5 * scaled[3]
     assert_allclose(blended.kernel_(X), expected, rtol=1e-6)
     F = blended.transform(X)
     assert_allclose(F @ F.T, expected, rtol=1e-6, atol=1e-8)
+    assert F.shape[1] == len(blended.get_feature_names_out())
 
 
 def test_where_no_samples_are_similar_the_metric_is_the_plain_one(rng):

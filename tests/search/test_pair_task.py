@@ -12,7 +12,7 @@ import mercer
 from mercer import ClippedScaler, IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
 from mercer.kernels import Projected
 from mercer.search import Candidate, pair_task
-from mercer.search.pair_task import PairRace, PairTask, neighbour_ranks, pair_distances
+from mercer.search.pair_task import PairRace, PairTask, many_components, neighbour_ranks, pair_distances
 from mercer.search.race import Outcome
 from search.odd_classifiers import start_journal
 from search.test_pair_folds import pairs_of
@@ -356,3 +356,11 @@ def test_the_default_learners_all_learn_from_pairs_and_the_search_is_saved(tmp_p
     loaded = mercer.load(tmp_path / "search.mercer")
     assert loaded.leaderboard_.equals(search.leaderboard_)
     assert_array_equal(loaded.best_kernel_(X), search.best_kernel_(X))
+
+
+def test_a_blend_has_twice_the_components_that_keep_dissimilar_samples_apart():
+    triangle = Pairs(similar=[(0, 3)], dissimilar=[(0, 1), (1, 2), (3, 2)]).check(5)
+    assert many_components(triangle, 5) == 6
+    assert many_components(Pairs(similar=[(0, 1)]).check(5), 5) == 4
+    contradiction = Pairs(similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)]).check(5)
+    assert many_components(contradiction, 5) is None

@@ -13,7 +13,7 @@ from mercer import BoostedKernel, KernelSearchCV, KernelSVC, Pairs, StumpSVC
 from mercer.commands.outputs import as_json
 from mercer.search import Candidate, SearchResult, default_candidates
 from mercer.search.label_task import LabelTask
-from mercer.search.pair_task import PairRace, PairTask, pair_candidates
+from mercer.search.pair_task import PairRace, PairTask
 from mercer.search.race import Outcome
 from mercer.search.result import FINISHED
 
@@ -65,7 +65,8 @@ def test_the_names_of_proposed_candidates_are_those_that_a_task_says():
     assert {one.name for one in default_candidates(100, 3, 0, unlabelled=True)} == set(
         LabelTask.candidate_names
     )
-    assert tuple(one.name for one in pair_candidates(0)) == PairTask.candidate_names
+    pairs = PairTask(np.zeros((3, 1)), Pairs([(0, 1)], [(0, 2)]).check(3))
+    assert tuple(one.name for one in pairs.propose(0)) == PairTask.candidate_names
 
 
 def test_a_search_that_was_fitted_to_labels_has_no_auc_and_one_to_pairs_no_error():

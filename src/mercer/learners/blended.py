@@ -54,8 +54,9 @@ class BlendedKernel(KernelLearner):
         The metric d. "plain": the Euclidean one. "within": :math:`d^2 = (x - x')^\top C^{-1} (x - x')`, where
         C is the covariance of similar samples around their means (relevant component analysis), shrunk
         towards a multiple of the identity as Ledoit and Wolf do: few pairs change the metric little. Then
-        :math:`\exp(-d^2 / m)`, m the median of d² over all pairs of samples, is also one of the learned
-        kernels. Where nobody says which samples are similar, it is the plain metric.
+        all learners learn twice, from the features and from :math:`C^{-1/2} x`, and :math:`\exp(-d^2 / m)`,
+        m the median of d² over all pairs of samples, is also one of the learned kernels. Where nobody says
+        which samples are similar, it is the plain metric.
     share : float, default=1.0
         σ. With 60 to 200 pairs of either kind of USPS, MNIST, texture, vehicle, heart, pima, spambase,
         thyroid and letter, neighbours were better up to here, and clusters as good as without it.
@@ -68,6 +69,10 @@ class BlendedKernel(KernelLearner):
         The fitted learner.
     others_ : list of KernelLearner
         The other ones.
+    within_ : list of KernelLearner
+        All of them again, in the metric "within"; none in the plain one.
+    within_map_ : array of shape (n_features, n_features) or None
+        The A of :math:`C^{-1} = A A^\top`, if there is such a metric.
     radius_ : float
         r.
     near_ : SpanFeatures
@@ -102,15 +107,16 @@ class BlendedKernel(KernelLearner):
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        weights = zip(self._fitted(), self.kernel_.weights, strict=False)
-        return np.hstack([*(np.sqrt(w) * one.transform(X) for one, w in weights), self.near_.transform(X)])
+        features = [one.transform(X) for one in (self.learner_, *self.others_)]
+        if self.within_map_ is not None:
+            features += [one.transform(X @ self.within_map_) for one in self.within_]
+        weights = np.sqrt(self.kernel_.weights)
+        return np.hstack([*(w * F for w, F in zip(weights, features, strict=False)), self.near_.transform(X)])
 
     @property
     def _n_features_out(self) -> int:
-        return sum(one._n_features_out for one in self._fitted()) + len(self.near_.factor.landmarks)
-
-    def _fitted(self) -> list[Any]:
-        return [self.learner_, *self.others_]
+        learners = (self.learner_, *self.others_, *self.within_)
+        return sum(one._n_features_out for one in learners) + len(self.near_.factor.landmarks)
 
     def _check_parameters(self) -> None:
         check_option(self.metric, "metric", ("plain", "within"))
@@ -118,16 +124,19 @@ class BlendedKernel(KernelLearner):
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         y = None if known.label is None else self.classes_[known.label]
-        self.learner_ = _fit(KernelBoost() if self.learner is None else self.learner, known, y)
-        self.others_ = [_fit(other, known, y) for other in self.others]
+        learners = [KernelBoost() if self.learner is None else self.learner, *self.others]
+        self.learner_, *self.others_ = (_fit(one, known, y) for one in learners)
         every = known.X if known.unlabelled is None else np.vstack([known.X, known.unlabelled])
-        A = within_map(known) if self.metric == "within" else None
-        learned = [one.kernel_ for one in self._fitted()]
+        learned = [one.kernel_ for one in (self.learner_, *self.others_)]
         some = every[some_rows(len(every), SOME_ROWS)]
+        self.within_, A = list[Any](), within_map(known) if self.metric == "within" else None
+        self.within_map_ = A
         if A is None:
             self.radius_ = _radius(every, some)
             gaussians = [_gaussian(self.radius_)]
         else:
+            self.within_ = [_fit(one, mapped(known, A), y) for one in learners]
+            learned += [Mapped(one.kernel_, A) for one in self.within_]
             self.radius_ = _radius(every @ A, some @ A)
             wide = np.median(pdist(some @ A)) or 1.0
             gaussians = [Mapped(_gaussian(width), A) for width in (wide, self.radius_)]
@@ -159,6 +168,12 @@ def within_map(known: TrainingData) -> Array | None:
     values, V = np.linalg.eigh(C)
     A: Array = V / np.sqrt(np.maximum(values, LEAST_VARIANCE * values.mean()))
     return A
+
+
+def mapped(known: TrainingData, A: Array) -> TrainingData:
+    """Return what is known, with samples in another metric."""
+    unlabelled = None if known.unlabelled is None else known.unlabelled @ A
+    return known._replace(X=known.X @ A, unlabelled=unlabelled)
 
 
 def _gaussian(width: float) -> sk_kernels.RBF:
