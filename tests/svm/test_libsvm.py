@@ -1,15 +1,20 @@
 """Two-class problems that are finished together, beside each of them alone."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mercer import StumpSVC
+from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.solvers.stump_svm import measure_violation
+from mercer.svm import libsvm
 from mercer.svm.few_rows import MOST_ROWS, are_few
-from mercer.svm.libsvm import FlatProblems, multiply_by_problem, polish
+from mercer.svm.libsvm import STEPS, FlatProblems, multiply_by_problem, polish, solve_on_gram
 from mercer.svm.multiclass import split_problems
 
 
@@ -119,3 +124,41 @@ def test_libsvm_alone_solves_problems_whose_last_digits_matter(rng, C, n_classes
         svc = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, sign)
         np.testing.assert_allclose(model._functions[p](X[rows]), svc.decision_function(K), atol=3e-3)
         assert model.residual_[p] <= 1e-3
+
+
+def nearly_equal_samples_of_two_classes():
+    """Samples on which LIBSVM takes one step forth and one back for ever (the 48th of random draws)."""
+    rng = np.random.default_rng(47)
+    n, d = int(rng.integers(8, 40)), int(rng.integers(1, 4))
+    X, y = rng.normal(size=(n, d)), np.arange(n) % 2
+    k = int(rng.integers(1, n // 2))
+    X[:k] = X[k : 2 * k] + 10.0 ** rng.uniform(-6, -4) * rng.normal(size=(k, d))
+    return X, y, float(10 ** rng.uniform(1.5, 3))
+
+
+def test_where_libsvm_goes_round_in_circles_it_is_given_a_larger_tolerance():
+    X, y, C = nearly_equal_samples_of_two_classes()
+    K, bound = X @ X.T, np.full(len(X), C)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = solve_on_gram(K, y, bound, "ovo", tol=1e-3, max_iter=-1)
+    assert found.n_iter[0] < STEPS
+    coef, sign = found.coef[:, 0], 2.0 * y - 1.0
+    dual = sign @ coef - 0.5 * coef @ K @ coef
+    best = solve_linear_svm(X, sign, bound, tol=1e-9, max_iter=200)
+    primal = 0.5 * best.w @ best.w + C * np.maximum(1.0 - sign * (X @ best.w + best.b), 0.0).sum()
+    assert dual == pytest.approx(primal, rel=1e-3)
+    assert all("tolerance of 1e-0" in str(one.message) for one in told)
+
+
+def test_a_limit_that_somebody_set_is_kept(monkeypatch, rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    K, C = X @ X.T, np.ones(60)
+    with pytest.warns(ConvergenceWarning, match="stopped after 5 iterations"):
+        found = solve_on_gram(K, y, C, "ovo", tol=1e-9, max_iter=5)
+    assert found.n_iter[0] == 5
+    monkeypatch.setattr(libsvm, "STEPS", 5)
+    monkeypatch.setattr(libsvm, "STEPS_OF_A_ROW", 0)
+    monkeypatch.setattr(libsvm, "LESS_ACCURATE", (1.0, 1e11))
+    with pytest.warns(ConvergenceWarning, match="tolerance of 1e\\+02"):
+        solve_on_gram(K, y, C, "ovo", tol=1e-9, max_iter=None)

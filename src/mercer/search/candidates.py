@@ -42,6 +42,7 @@ TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 RELEVANCE_CS = [1.0, 4.0, 16.0]
+ENDLESS = 1_000_000  # steps, after which LIBSVM may go round in circles
 DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
 FEW_ROWS = 1000  # of more rows a kernel may be more local
@@ -113,7 +114,9 @@ def default_candidates(
             KernelSVC(Superkernel()),
             {"learner__penalty": USUAL_PENALTIES if few else PENALTIES},
         ),
-        Candidate(REFERENCE, SVC(), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}, growth=2.3),
+        Candidate(
+            REFERENCE, SVC(max_iter=ENDLESS), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}, growth=2.3
+        ),
         Candidate(
             "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
         ),

@@ -105,7 +105,8 @@ class KernelSVC(SVMClassifier):
         LIBSVM's tolerance for the optimality conditions. The interior-point method, for which more digits
         cost little, stops at a relative duality gap of 10⁻⁶ `tol`.
     max_iter : int, default=-1
-        Maximum number of iterations per pair of classes; -1 sets no limit.
+        Maximum number of iterations per pair of classes. -1: as many as needed; but where LIBSVM goes round
+        in circles, for millions of iterations, it is given a larger tolerance, and a warning says so.
 
     Attributes
     ----------

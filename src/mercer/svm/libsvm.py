@@ -18,6 +18,8 @@ from mercer.svm.multiclass import TwoClassProblem
 
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
+STEPS, STEPS_OF_A_ROW = 1_000_000, 100  # after so many it may go round in circles, if nobody set a limit
+LESS_ACCURATE = (1.0, 10.0, 100.0)  # times the tolerance, in the tries that it then has
 # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
 POLISH_ROWS = 150
 RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
@@ -98,7 +100,27 @@ class _Found(NamedTuple):
 
 
 def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, warn: bool) -> _Found:
-    """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit."""
+    """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit.
+
+    It computes in single precision. Where samples of two classes are equal but for digits beyond that, it may
+    take one step forth and one back for ever: without a limit, what it has not solved in very many steps is
+    solved less accurately, which takes it a few.
+    """
+    most = max_iter if max_iter > 0 else max(STEPS, STEPS_OF_A_ROW * len(K))
+    for times in LESS_ACCURATE[: 1 if max_iter > 0 else None]:
+        found, stopped = _try_libsvm(K, label, C, times * tol, most)
+        if not stopped:
+            break
+    if warn and (stopped or times > 1.0):
+        what = f"stopped after {most} iterations" if stopped else f"has a tolerance of {times * tol:.0e}"
+        warnings.warn(
+            f"LIBSVM {what}. Scale the features, or set a larger max_iter.", ConvergenceWarning, stacklevel=4
+        )
+    return found
+
+
+def _try_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> tuple[_Found, bool]:
+    """Return what LIBSVM has found, and whether it was stopped before it had."""
     from sklearn.svm import _libsvm  # to predict, it need not be imported
 
     _libsvm.set_verbosity_wrap(0)
@@ -111,13 +133,7 @@ def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, wa
         cache_size=CACHE,
         max_iter=max_iter,
     )
-    if stopped and warn:
-        warnings.warn(
-            f"LIBSVM stopped after {max_iter} iterations. Scale the features, or increase max_iter.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return _Found(support, n_support, coef, intercept, n_iter)
+    return _Found(support, n_support, coef, intercept, n_iter), bool(stopped)
 
 
 def _of_two_classes(found: _Found, n: int) -> GramSVMs:

@@ -165,7 +165,7 @@ class TreeSVC(TreeSVM):
     tol : float, default=1e-3
         LIBSVM's tolerance for the optimality conditions; for "nystroem" the relative gradient.
     max_iter : int or None, default=None
-        Maximum number of iterations: of LIBSVM, which None leaves without limit, or passes, 500.
+        Maximum number of iterations: of LIBSVM, None as for `KernelSVC`, or passes, 500.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the samples of each class.
     multi_class : {"ovo", "ovr"}, default="ovo"
