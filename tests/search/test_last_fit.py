@@ -28,13 +28,12 @@ def search_with(power, growth, budget, seconds_of_800=0.1, **options):
 
 
 @pytest.mark.parametrize("growth", [1.0, 2.0, 2.3])
-def test_seconds_and_samples_are_inverse_and_doubt_makes_them_fewer(growth):
+def test_seconds_and_samples_are_inverse_and_doubt_makes_seconds_more(growth):
     timed = Timed(800, 0.5, growth)
     for n_rows in (800, 3000, 20000):
         seconds = 0.5 * (n_rows / 800) ** growth
         assert timed.most_rows(seconds) == pytest.approx(n_rows)
         assert timed.foretell(n_rows) == pytest.approx(seconds * (n_rows / 800) ** (DOUBT * growth))
-        assert timed.most_rows(timed.foretell(n_rows), doubt=DOUBT) == pytest.approx(n_rows)
     assert timed.most_rows(np.inf) == np.inf
     assert timed.most_rows(-1.0) == 0.0
 

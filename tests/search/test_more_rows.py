@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelSearchCV
 from mercer.search import Candidate
-from mercer.search.more_rows import LAST, TIMES
+from mercer.search.more_rows import FEW, LAST, TIMES
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = two_blobs(12000)
@@ -137,7 +137,7 @@ def test_without_a_budget_there_is_one_step_for_all_whatever_their_time(journal)
     models = [learner("slow", 0.10, 100.0), learner("quick", 0.101, 0.1, growth=1.0, C=[1.0, 2.0])]
     found = search(models, None, refit=False)
     for name in ("slow", "quick"):
-        assert sizes(journal, name)[-3:] == [4000, 4000, 4000]
+        assert sizes(journal, name)[-5:] == [4000] * 5
         assert max(sizes(journal, name)) == 4000
     assert found.result_.n_trained == 4000
 
@@ -149,3 +149,50 @@ def test_candidates_that_fail_with_more_samples_keep_what_they_had(journal):
     assert max(sizes(journal, "broken")) > 1000
     assert found.best_name_ == "broken"
     assert found.leaderboard_.loc["broken", "folds"] == 5
+    assert sizes(journal, "broken").count(max(sizes(journal, "broken"))) <= 5  # and are not tried again
+
+
+def test_a_setting_that_fails_with_more_samples_leaves_the_others_theirs(journal):
+    class Picky(Learner):
+        def fit(self, X, y):
+            if self.C == 4.0 and len(X) > 1000:
+                raise ValueError("too many")
+            return super().fit(X, y)
+
+    picky = Candidate(
+        "picky", Picky("picky", 0.1, seconds=1e-8, power=1.0), {"C": [1.0, 2.0, 4.0]}, growth=1.0
+    )
+    found = search([picky], 60.0, refit=False)
+    assert found.result_.n_trained > 4000
+    assert found.best_settings_["C"] == 2.0
+
+
+def test_fits_that_are_slower_by_chance_do_not_make_the_last_one_smaller(journal):
+    class Uneven(Learner):
+        def fit(self, X, y):
+            journal.now += 1e-4 * len(journal.fits) * self.seconds * len(X)  # each a little slower
+            return super().fit(X, y)
+
+    def rows_used(kind):
+        start_journal()
+        grid, candidates = {"C": [1.0, 2.0, 4.0]}, {}
+        for name in "ab":
+            model = kind(name, 0.3, seconds=0.2 / 1000, power=1.0)
+            candidates[name] = Candidate(name, model, grid, growth=1.5)
+        options = {"budget": 40.0, "max_rows": 1250, "blend": False, "random_state": 0}
+        return KernelSearchCV(candidates, **options).fit(*two_blobs(30000)).rows_used_
+
+    assert rows_used(Uneven) == pytest.approx(rows_used(Learner), rel=0.1)
+
+
+def test_without_a_budget_the_best_few_go_on(journal):
+    models = [learner(str(k), 0.10 + 0.001 * k, 0.1) for k in range(FEW + 2)]
+    search(models, None, refit=False)
+    assert [max(sizes(journal, str(k))) for k in range(FEW + 2)] == [4000] * FEW + [1000] * 2
+
+
+def test_of_many_samples_a_thousand_of_each_fold_are_tested(journal):
+    models = [learner("slow", 0.1, 1.0), learner("other", 0.1, 1.0)]
+    found = search(models, 20.0, max_rows=12000, refit=False)
+    assert max(sizes(journal, "slow")[2:]) < 2000
+    assert found.result_.measure.n_samples in (5000, 3000)

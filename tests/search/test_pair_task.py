@@ -364,3 +364,5 @@ def test_a_blend_has_twice_the_components_that_keep_dissimilar_samples_apart():
     assert many_components(Pairs(similar=[(0, 1)]).check(5), 5) == 4
     contradiction = Pairs(similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)]).check(5)
     assert many_components(contradiction, 5) is None
+    clique = Pairs(dissimilar=[(i, j) for i in range(11) for j in range(i)]).check(11)
+    assert many_components(clique, 11) is None

@@ -70,7 +70,7 @@ def foretell(
     forecast = Forecast(fixed_share * seconds, growing, growth, once)
     if candidate.settles >= n_all:
         return forecast
-    settling = trial.shared / seconds if len(trial.outcome.fit_seconds) > 1 else 1.0
+    settling = trial.shared / max(seconds, 1e-9) if len(trial.outcome.fit_seconds) > 1 else 1.0
     return forecast._replace(settling=settling, settled=candidate.settles / n_all)
 
 

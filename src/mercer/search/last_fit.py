@@ -31,9 +31,9 @@ class Timed(NamedTuple):
         """Return the seconds of a fit to so many samples, if time grows faster than expected."""
         return self.seconds * max(n_rows / self.n_rows, 1.0) ** ((1.0 + DOUBT) * self.growth)
 
-    def most_rows(self, seconds: float, *, doubt: float = 0.0) -> float:
+    def most_rows(self, seconds: float) -> float:
         """Return the samples to which a fit takes so many seconds."""
-        power = max((1.0 + doubt) * self.growth, 0.1)
+        power = max(self.growth, 0.1)
         return float(self.n_rows * (max(seconds, 0.0) / max(self.seconds, 1e-9)) ** (1.0 / power))
 
     def then(self, n_rows: float, seconds: float) -> "Timed":

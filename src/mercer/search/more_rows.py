@@ -19,6 +19,7 @@ from mercer.search.task import Folds, Task
 if TYPE_CHECKING:
     from mercer.search.schedule import Schedule
 
+FEW = 3  # candidates that go on without a budget
 STEPS = 4  # at most, and one with as many samples again
 TIMES = 4.0  # as many samples in the next step, if all can have them
 WORTH = 1.5  # times as many samples are worth another comparison
@@ -61,11 +62,12 @@ class MoreRows:
         self.race, self.clock, self.budget = schedule.race, schedule.clock, schedule.clock.budget
         self.timed: dict[int, Timed] = {}  # what a fit of each candidate took, and how that grows
         self.alone: set[int] = set()  # candidates that went on with their best settings alone
+        self.stuck: set[int] = set()  # candidates that fail with more samples, and keep what they have
 
     def run(self) -> str | None:
         """Take as many steps as there is time for; return what stopped it, if anything.
 
-        Without a budget it is a single one, of the best settings alone, whatever the time.
+        Without a budget it is a single one, of the best settings of the best candidates, whatever the time.
         """
         for number in range(STEPS if self.budget is not None else 1):
             step = self.plan(first=number == 0)
@@ -104,10 +106,12 @@ class MoreRows:
 
         Those whose time grows little have another chance at first.
         """
-        race = self.race
+        race, most = self.race, FEW if self.budget is None else None
         quick = [i for i in race.running() if first and race.candidates[i].growth <= SCALES]
         able = dict.fromkeys([*quick, *(i for i in race.running() if len(race.of(i, alive=True)))])
         best = {i: entry for i in able if (entry := race.best_of(i)) is not None and not race.broken[entry]}
+        best = {i: entry for i, entry in best.items() if i not in self.stuck}
+        best = {i: best[i] for i in self._by_error(best)[:most]} if best else {}
         self.timed = {i: self.schedule.timed(entry) for i, entry in best.items()}
         return best
 
@@ -135,7 +139,7 @@ class MoreRows:
 
     def usable(self, entries: dict[int, int], n_rows: int) -> dict[int, int]:
         """Return how many of so many samples candidates can use; who has had about as many is left out."""
-        most = {i: int(min(n_rows, self.race.candidates[i].most_rows, len(self.whole[0]))) for i in entries}
+        most = {i: int(min(n_rows, self.race.candidates[i].most_rows)) for i in entries}
         return {i: n for i, n in most.items() if n >= WORTH * self.rows_before(entries[i])}
 
     def seconds(self, i: int, n_rows: int) -> float:
@@ -148,9 +152,7 @@ class MoreRows:
 
     def rows_at_last(self, i: int) -> float:
         """Return to how many samples with targets a candidate could be fitted at last."""
-        if self.budget is None:
-            return float("inf")
-        return self.timed[i].most_rows(LAST * self.budget) - self.task.n_unlabelled
+        return self.timed[i].most_rows(LAST * (self.budget or np.inf)) - self.task.n_unlabelled
 
     def time_left(self, entries: dict[int, int]) -> float:
         """Return the seconds that are left without the ranking and the last fits, of one or of a blend."""
@@ -182,6 +184,8 @@ class MoreRows:
     def _widen(self, i: int, entry: int, seconds: float, part: float) -> tuple[Index, int]:
         """Return the settings and folds that there is time for."""
         near, n_folds = self.race.neighbours(entry), len(self.folds)
+        if self.budget is None:
+            return np.array([entry]), n_folds
         if len(near) * self.least * seconds <= part:
             self.alone.discard(i)
             return near, min(n_folds, int(part / (len(near) * seconds))) if seconds else n_folds
@@ -205,11 +209,21 @@ class MoreRows:
         """Score settings of a candidate with so many samples; return what stopped it, if anything."""
         parts = [self.task.some_of(train, n_rows) for train in self.whole[:n_folds]]
         outcomes, n_seen = list(self._evaluate(i, entries, parts)), self.task.size(parts[0])
-        seconds = float(np.mean([one.fit_seconds.mean() for one in outcomes]))
-        self.schedule.growths[i] = self.timed[i].then(n_seen, seconds).growth
-        if len(outcomes) >= self.least and not any(outcome.failures for outcome in outcomes):
-            self.race.replace(i, entries, outcomes, n_seen)
+        works = [k for k in range(len(entries)) if not any(k in one.failures for one in outcomes)]
+        if not works:
+            self.stuck.add(i)
+        else:
+            self._learn_growth(i, entries, outcomes, n_seen)
+        if works and len(outcomes) >= self.least:
+            self.race.replace(i, entries[works], [one.of(works) for one in outcomes], n_seen)
         return "callback" if self.schedule.report() else None
+
+    def _learn_growth(self, i: int, entries: Index, outcomes: Sequence[Outcome], n_seen: int) -> None:
+        """Note how much longer the setting that was timed takes with many more samples."""
+        k = np.flatnonzero(entries == self.race.best_of(i))
+        if n_seen >= WORTH * self.timed[i].n_rows and len(k):
+            seconds = float(np.mean([one.fit_seconds[k[0]] for one in outcomes]))
+            self.schedule.growths[i] = self.timed[i].then(n_seen, seconds).growth
 
     def _evaluate(self, i: int, entries: Index, parts: Sequence[Any]) -> Iterator[Outcome]:
         """Yield what comes of settings, fold by fold, until there is no time left."""

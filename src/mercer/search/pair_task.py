@@ -47,6 +47,7 @@ MOST_OTHERS = 1000  # samples in no pair, which few learners look at
 GROWTH = 1.5  # the power of the number of pairs with which the time rises
 ENOUGH = 20  # pairs of either kind to be scored on, in all
 N_DRAWS = 100  # of the bootstrap
+MOST_NEEDED = 10  # components, up to which a mixture of twice as many is tried
 
 PairFolds = list[tuple[Pairs, Pairs]]
 
@@ -267,7 +268,7 @@ def pair_candidates(pairs: Pairs, n_rows: int, random_state: int) -> list[Candid
     """
     mixtures = [
         KernelBoost(n_rounds=10, n_components=n, covariance_type=kind, random_state=random_state)
-        for n in (None, many_components(pairs, n_rows))
+        for n in dict.fromkeys((None, many_components(pairs, n_rows)))
         for kind in ("tied", "full")
     ]
     learners = {
@@ -284,15 +285,17 @@ def pair_candidates(pairs: Pairs, n_rows: int, random_state: int) -> list[Candid
 
 
 def many_components(pairs: Pairs, n_rows: int) -> int | None:
-    """Return twice as many components as the pairs need to be kept apart; None if no number does.
+    """Return twice as many components as the pairs need to be kept apart; None if no number does, or many do.
 
     Pairs of ten clusters need four or five, since few of them are listed. A cluster that is split costs less
-    than two that are one, in a mean of kernels of which others see it whole.
+    than two that are one, in a mean of kernels of which others see it whole. Who lists what tells many
+    clusters apart has shown how many there are.
     """
     try:
-        return 2 * max(2, int(color_greedily(chunk_pairs(pairs, n_rows)).max(initial=0)) + 1)
+        n_needed = max(2, int(color_greedily(chunk_pairs(pairs, n_rows)).max(initial=0)) + 1)
     except ContradictionError:
         return None  # the learner says which pairs
+    return 2 * n_needed if n_needed <= MOST_NEEDED else None
 
 
 def _is_learner(estimator: Any) -> bool:

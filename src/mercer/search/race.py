@@ -40,6 +40,11 @@ class Outcome(NamedTuple):
     failures: dict[int, str]  # why a setting has no values
     compiling: float = 0.0  # seconds that came on top, and will not come again
 
+    def of(self, settings: list[int]) -> "Outcome":
+        """Return what came of some of the settings that worked."""
+        values, fit = self.values[:, settings], self.fit_seconds[settings]
+        return Outcome(values, fit, self.predict_seconds[settings], self.seconds, {}, self.compiling)
+
 
 class Fate(NamedTuple):
     """What became of a candidate."""

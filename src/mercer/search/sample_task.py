@@ -24,6 +24,7 @@ from mercer.svm.kernel_svc import learn
 from mercer.svm.libsvm import without_last_digits
 
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
+TESTED = 1000  # of a fold, at most, where samples to learn from are fewer than there are
 OF_THE_MACHINE = ("C", "class_weight")  # settings that a learned kernel does not depend on
 
 
@@ -173,8 +174,8 @@ class SampleTask(Task):
     def thin(self, folds: Folds, share: float) -> tuple[Self, Folds, float]:
         """Return a share of the samples to learn from, and of those without labels; all if they are few.
 
-        It is a share of the samples that are in the folds. All of these are tested: that takes little time,
-        and few would not tell candidates apart.
+        It is a share of the samples that are in the folds. Of these, a thousand in each fold are tested if
+        there are as many: that takes little time, and fewer would not tell candidates apart.
         """
         task = self._spare(max(int(share * self.n_unlabelled), FEW_ROWS))
         rows = _rows_of(folds)
@@ -182,7 +183,8 @@ class SampleTask(Task):
         if n_wanted < len(rows):
             thinned = self._keep(folds, self.draw(rows, n_wanted, 0))
             if thinned:
-                folds = [(train, test) for (train, _), (_, test) in zip(thinned, folds, strict=True)]
+                tests = [self.draw(test, TESTED, 0) if len(test) > TESTED else test for _, test in folds]
+                folds = [(train, test) for (train, _), test in zip(thinned, tests, strict=True)]
                 n_kept = n_wanted
         return task, folds, (n_kept + task.n_unlabelled) / (len(rows) + self.n_unlabelled)
 

@@ -122,7 +122,7 @@ class Schedule:
         growth = self.growths.get(race.entries[entry].candidate, candidate.growth)
         if growth == candidate.growth and max(candidate.settles, n_before) < self.n_all:
             times = self.seconds_of(entry, self.n_all) / max(seconds, 1e-9)
-            growth = max(float(np.log(times) / np.log(self.n_all / n_before)), 0.0)
+            growth = max(float(np.log(max(times, 1e-9)) / np.log(self.n_all / n_before)), 0.0)
         return Timed(n_before, seconds, growth)
 
     def _last(self, entry: int) -> float:

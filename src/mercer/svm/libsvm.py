@@ -18,8 +18,9 @@ from mercer.svm.multiclass import TwoClassProblem
 
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
-STEPS, STEPS_OF_A_ROW = 1_000_000, 100  # after so many it may go round in circles, if nobody set a limit
-LESS_ACCURATE = (1.0, 10.0, 100.0)  # times the tolerance, in the tries that it then has
+STEPS, STEPS_OF_A_ROW = 300_000, 100  # after so many it is looked whether LIBSVM goes round in circles
+PROGRESS = 1e-7  # of the objective: less, in twice as many steps again, is a circle
+LESS_ACCURATE = (10.0, 100.0)  # times the tolerance, which it is then given
 # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
 POLISH_ROWS = 150
 RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
@@ -83,11 +84,9 @@ def solve_on_gram(
     """
     assert_all_finite(K)
     n_classes, options = int(label.max()) + 1, (tol, max_iter or -1, warn)
-    if n_classes == 2:
-        return _of_two_classes(_call_libsvm(K, label, C, *options), len(K))
-    if scheme == "ovo":
-        return _of_class_pairs(_call_libsvm(K, label, C, *options), len(K))
-    each = [_of_two_classes(_call_libsvm(K, label == k, C, *options), len(K)) for k in range(n_classes)]
+    if n_classes == 2 or scheme == "ovo":
+        return _call_libsvm(K, label, C, *options)
+    each = [_call_libsvm(K, label == k, C, *options) for k in range(n_classes)]
     return GramSVMs(*(np.concatenate(parts, axis=-1) for parts in zip(*each, strict=True)))
 
 
@@ -99,19 +98,26 @@ class _Found(NamedTuple):
     n_iter: Index
 
 
-def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, warn: bool) -> _Found:
+def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, warn: bool) -> GramSVMs:
     """Call LIBSVM as `sklearn.svm.SVC` does, whose checks and conversions take longer than a small fit.
 
     It computes in single precision. Where samples of two classes are equal but for digits beyond that, it may
-    take one step forth and one back for ever: without a limit, what it has not solved in very many steps is
-    solved less accurately, which takes it a few.
+    take one step forth and one back for ever. So if nobody set a limit, it is stopped after many steps, and
+    then after three times as many: if these came to nothing, it is given a larger tolerance, which takes it
+    a few steps.
     """
     most = max_iter if max_iter > 0 else max(STEPS, STEPS_OF_A_ROW * len(K))
-    for times in LESS_ACCURATE[: 1 if max_iter > 0 else None]:
+    found, stopped = _try_libsvm(K, label, C, tol, most)
+    circles = False
+    while stopped and max_iter <= 0 and not circles:
+        before, most = _objective(K, found), 3 * most
+        found, stopped = _try_libsvm(K, label, C, tol, most)
+        circles = stopped and before - _objective(K, found) <= PROGRESS * abs(before)
+    for times in LESS_ACCURATE if circles else ():
         found, stopped = _try_libsvm(K, label, C, times * tol, most)
         if not stopped:
             break
-    if warn and (stopped or times > 1.0):
+    if warn and (stopped or circles):
         what = f"stopped after {most} iterations" if stopped else f"has a tolerance of {times * tol:.0e}"
         warnings.warn(
             f"LIBSVM {what}. Scale the features, or set a larger max_iter.", ConvergenceWarning, stacklevel=4
@@ -119,8 +125,13 @@ def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, wa
     return found
 
 
-def _try_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> tuple[_Found, bool]:
-    """Return what LIBSVM has found, and whether it was stopped before it had."""
+def _objective(K: Array, found: GramSVMs) -> float:
+    """Return the sum of the dual objectives ½ cᵀKc − Σ|c| of all problems."""
+    return float(0.5 * np.sum(found.coef * (K @ found.coef)) - np.abs(found.coef).sum())
+
+
+def _try_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> tuple[GramSVMs, bool]:
+    """Return what LIBSVM has found, and whether it was stopped before that was accurate."""
     from sklearn.svm import _libsvm  # to predict, it need not be imported
 
     _libsvm.set_verbosity_wrap(0)
@@ -133,7 +144,9 @@ def _try_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int) -> 
         cache_size=CACHE,
         max_iter=max_iter,
     )
-    return _Found(support, n_support, coef, intercept, n_iter), bool(stopped)
+    found = _Found(support, n_support, coef, intercept, n_iter)
+    machines = _of_two_classes(found, len(K)) if len(n_support) == 2 else _of_class_pairs(found, len(K))
+    return machines, bool(stopped)
 
 
 def _of_two_classes(found: _Found, n: int) -> GramSVMs:
