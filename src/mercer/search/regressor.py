@@ -59,8 +59,8 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
         Time budget in seconds, as in `KernelSearchCV`.
     max_rows : int, default=4000
         Maximum number of samples for the comparison, drawn at random; fewer (but at least 1000) to learn from
-        if the budget requires it. Then those that are not far behind are compared on more, as in
-        `KernelSearchCV`. The winner is fitted to all samples, or to as many as the budget allows.
+        if the budget requires it. Then the best are compared on more, as in `KernelSearchCV`. The winner is
+        fitted to all samples, or to as many as the budget allows.
     blend : "auto" or bool, default="auto"
         Whether predictions are those of a weighted mean of candidates, each with its best setting, and not
         the winner's alone. "auto" blends unless the score is one of whole folds.

@@ -63,9 +63,9 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         what is done when the time is up is ranked. Without one the result does not depend on the machine.
     max_rows : int, default=4000
         Maximum number of samples for the comparison, drawn by class; fewer (but at least 1000) to learn from
-        if the budget requires it. Then those that are not far behind are compared once more, on up to six
-        times as many; with a budget, step by step on as many as it allows. The winner is fitted to all
-        samples, or to as many as the budget is expected to allow.
+        if the budget requires it. Then the best three are compared once more, on up to six times as many;
+        with a budget all that are not far behind, step by step, on as many as it allows. The winner is fitted
+        to all samples, or to as many as the budget is expected to allow.
         From pairs: all samples that are in a pair, and at most 1000 others.
     class_weight : "auto", "balanced", dict or None, default="auto"
         Class weights of all candidates that have any. "auto" tries None and "balanced" where the score counts

@@ -19,6 +19,7 @@ from mercer.svm.multiclass import TwoClassProblem
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
 STEPS, STEPS_OF_A_ROW = 300_000, 100  # after so many it is looked whether LIBSVM goes round in circles
+MOST_STEPS = 2**31 - 1  # that LIBSVM can count
 PROGRESS = 1e-7  # of the objective: less, in twice as many steps again, is a circle
 LESS_ACCURATE = (10.0, 100.0)  # times the tolerance, which it is then given
 # free rows up to which the last digits, whose cost is cubic, take a fraction of LIBSVM's time
@@ -110,9 +111,10 @@ def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, wa
     found, stopped = _try_libsvm(K, label, C, tol, most)
     circles = False
     while stopped and max_iter <= 0 and not circles:
-        before, most = _objective(K, found), 3 * most
+        before, most = _objective(K, found), min(3 * most, MOST_STEPS)
         found, stopped = _try_libsvm(K, label, C, tol, most)
-        circles = stopped and before - _objective(K, found) <= PROGRESS * abs(before)
+        gain = before - _objective(K, found)
+        circles = stopped and (gain <= PROGRESS * abs(before) or most == MOST_STEPS)
     for times in LESS_ACCURATE if circles else ():
         found, stopped = _try_libsvm(K, label, C, times * tol, most)
         if not stopped:
