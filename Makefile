@@ -30,10 +30,10 @@ lint: $(ALL)
 	$(BIN)/mypy
 
 papers: $(APP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
-	$(BIN)/mercer papers --all
+	$(BIN)/python -m reproduction --all
 
 results: $(APP)  ## the table of all tables at the top of docs/results.md, from what is stored
-	$(BIN)/mercer papers --overview docs/results.csv --output docs/results.md
+	$(BIN)/python -m reproduction --overview docs/results.csv --output docs/results.md
 
 bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks

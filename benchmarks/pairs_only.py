@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.measure import report
 from mercer import IdealizedKernel, KernelSearchCV, Pairs
 from mercer.datasets import load
-from mercer.quality import clustering_accuracy
+from mercer.metrics import clustering_accuracy
 
 N_DRAWS = 20
 SEEDS = range(1000, 1005)

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from benchmarks.measure import report
 from mercer import KernelSearchCV
-from mercer.papers.ll05.tables1_2 import LOG2_C_GAUSS, LOG2_GAMMA, N_FOLDS, TABLES, draw
+from reproduction.ll05.tables1_2 import LOG2_C_GAUSS, LOG2_GAMMA, N_FOLDS, TABLES, draw
 
 GRID = {"svc__C": 2.0**LOG2_C_GAUSS, "svc__gamma": 2.0**LOG2_GAMMA}
 

@@ -2,11 +2,14 @@
 
 import os
 import re
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # of `reproduction`, which is not installed
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples are small: threads that wait for others take longer
 
 project = "mercer"

@@ -24,7 +24,6 @@ import numpy as np
 
 import mercer
 from forgery import repack, unpack, watching
-from mercer.baselines import KernelPerceptron
 from mercer.persistence import ModelFileError
 
 LOADERS = [
@@ -329,7 +328,6 @@ def save_samples(folder):
         boost,
         boost.kernel_,
         mercer.kernels.Stump.sample(X, 9, random_state=0),
-        KernelPerceptron(RBF(), n_epochs=3).fit(X, y),
         make_pipeline(StandardScaler(), mercer.KernelSVC(mercer.BoostedKernel(RBF(), n_rounds=2))).fit(X, y),
         SVC().fit(X, y),
         mercer.TreeSVC().fit(X, y),

@@ -26,7 +26,6 @@ from mercer import (
     TreeSVC,
     TreeSVCCV,
 )
-from mercer.baselines import RCA, KernelPerceptron, XingMetric
 from mercer.superkernels import ARD, Alignment, Explicit, GaussianHarmonic
 
 ESTIMATORS = [
@@ -67,8 +66,6 @@ ESTIMATORS = [
     Superkernel(GaussianHarmonic()),
     Superkernel(ARD(GaussianHarmonic(2.0)), random_state=0),
     Superkernel(Explicit([RBF(), RBF(3.0)], columns=[None, (0,)]), quality=Alignment()),
-    RCA(),
-    XingMetric(),
     # to the last digits, also in folds: weights are repeats to seven digits, for probabilities too
     KernelSearchCV(
         {"linear": KernelSVC(tol=1e-9), "stump": (StumpSVC(tol=1e-9), {"C": [0.1, 1.0]})},
@@ -80,7 +77,4 @@ ESTIMATORS = [
         cv=2,
         random_state=0,
     ),
-    KernelPerceptron(n_epochs=5, average=True),
-    KernelPerceptron(RBF(), n_epochs=5),
-    KernelPerceptron("precomputed", n_epochs=5),
 ]

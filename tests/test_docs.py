@@ -17,11 +17,15 @@ from typer.testing import CliRunner
 
 import mercer
 import pages
-from mercer import cli, papers
+import reproduction
+from mercer import cli
+from reproduction.command import app as reproduction_app
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").rglob("plot_*.py"))
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+PACKAGES = [mercer, reproduction]
+MERCER, REPRODUCTION = "mercer", "python -m reproduction"  # the commands
 
 
 def read(name: str) -> str:
@@ -36,8 +40,12 @@ def blocks(text: str, *languages: str) -> list[str]:
 
 @cache
 def modules() -> list[ModuleType]:
-    names = [module.name for module in pkgutil.walk_packages(mercer.__path__, "mercer.")]
-    return [mercer, *filter(None, map(import_if_possible, names))]
+    names = [
+        module.name
+        for package in PACKAGES
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+    return [*PACKAGES, *filter(None, map(import_if_possible, names))]
 
 
 def import_if_possible(name: str) -> ModuleType | None:
@@ -120,11 +128,11 @@ def test_the_page_about_scaling_prints_what_it_shows(tmp_path, monkeypatch):
 # the command line
 
 
-def command_lines(*pages: Path) -> list[list[str]]:
-    """Every call of `mercer` that stands in a block of a page, as arguments."""
+def command_lines(*pages: Path, command: str = MERCER) -> list[list[str]]:
+    """Every call of a command that stands in a block of a page, as arguments."""
     texts = [page.read_text(encoding="utf-8") for page in pages]
     text = "\n".join(code for page in texts for code in blocks(page, "", "console"))
-    calls = re.findall(r"^(?:\$ )?mercer (.*?)(?: # .*)?$", text, flags=re.MULTILINE)
+    calls = re.findall(rf"^(?:\$ )?{command}((?: .*?)??)(?: # .*)?$", text, flags=re.MULTILINE)
     return [shlex.split(re.sub(r"\s{3,}.*", "", call)) for call in calls]
 
 
@@ -136,6 +144,9 @@ def test_the_commands_of_the_readme_work_one_after_the_other(tmp_path, monkeypat
     X[1::4].to_csv("new.csv", index=False)
     for arguments in command_lines(ROOT / "README.md"):
         done = CliRunner().invoke(cli.make_app(), arguments)
+        assert done.exit_code == 0, done.output
+    for arguments in command_lines(ROOT / "README.md", command=REPRODUCTION):
+        done = CliRunner().invoke(reproduction_app, arguments)
         assert done.exit_code == 0, done.output
     written = {"out.mercer", "report.html", "predictions.csv"}
     assert written <= {path.name for path in tmp_path.iterdir()}
@@ -149,6 +160,11 @@ def test_commands_and_options_on_the_pages_exist():
         known = {option for parameter in commands[name].params for option in parameter.opts}
         unknown = {argument for argument in arguments if argument.startswith("-")} - known
         assert not unknown, f"mercer {name} has no {unknown}"
+    options = typer.main.get_command(reproduction_app).params
+    known = {option for parameter in options for option in parameter.opts}
+    lines = command_lines(*PAGES, command=REPRODUCTION)
+    assert lines
+    assert {word for line in lines for word in line if word.startswith("-")} <= known
 
 
 def test_options_that_pages_speak_of_exist():
@@ -191,9 +207,10 @@ def has(thing: object, attributes: list[str]) -> bool:
 
 
 def exists(name: str) -> bool:
-    """Whether a dotted name is found, from `mercer` on or from any class of it on."""
+    """Whether a dotted name is found, from `mercer` or `reproduction` on or from any class of them on."""
     first, *rest = name.split(".")
     found = [vars(module)[first] for module in modules() if first in vars(module)]
+    found += [package for package in PACKAGES if package.__name__ == first]
     if name.endswith("_") and not rest:
         found = [thing for module in modules() for thing in vars(module).values() if inspect.isclass(thing)]
         return any(has(thing, [name]) for thing in found)
@@ -210,8 +227,8 @@ def test_every_name_that_stands_for_an_equation_exists():
             assert f"def {name}(" in tests, name
         elif name.endswith(".py"):
             assert list((ROOT / "tests").rglob(name)), name
-        elif "-" in name.split("(")[0]:  # a table, reproduced by `mercer papers`
-            assert name.removeprefix("mercer papers ") in papers.CATALOGUE, name
+        elif "-" in name.split("(")[0]:  # a table, reproduced by `python -m reproduction`
+            assert name.removeprefix(f"{REPRODUCTION} ") in reproduction.CATALOGUE, name
         elif not name.startswith("scipy."):
             identifier = re.match(r"[\w.]+", name)[0]
             assert identifier in methods or exists(identifier), name
@@ -220,6 +237,8 @@ def test_every_name_that_stands_for_an_equation_exists():
 def test_a_name_that_is_not_there_is_found_out():
     assert exists("solvers.idealized.qp.solve_pair_qp")
     assert exists("IdealizedKernel.gamma_")
+    assert exists("reproduction.baselines.RCA")
+    assert not exists("reproduction.baselines.RCB")
     assert not exists("solvers.idealized.qp.solve_pair")
     assert not exists("IdealizedKernel.gamma_of_another_paper_")
 
@@ -247,11 +266,9 @@ def documented() -> set[int]:
 
 def test_the_reference_has_every_public_name():
     there = documented()
-    inner = ("mercer.solvers.", "mercer.papers.", "mercer.report.sections")  # for other rooms, not for users
+    inner = re.compile(r"mercer\.(solvers|report\.sections)\b|reproduction\.(?!baselines)")  # not for users
     packages = [
-        module
-        for module in modules()
-        if hasattr(module, "__path__") and not module.__name__.startswith(inner)
+        module for module in modules() if hasattr(module, "__path__") and not inner.match(module.__name__)
     ]
     public = [(module, name) for module in packages for name in getattr(module, "__all__", ())]
     assert len(public) > 80
@@ -272,6 +289,7 @@ def test_an_example_is_a_page_of_the_gallery(path):
     assert text.count("# %%") >= 3
     assert "print(" in text, "what it measures is printed"
     assert text.endswith("plt.show()\n"), "it ends with its picture"
+    assert "reproduction" not in text, "it runs wherever the package is installed"
 
 
 def test_every_method_and_task_has_an_example():

@@ -1,8 +1,9 @@
-"""scikit-learn's own checks, over every estimator of mercer."""
+"""scikit-learn's own checks, over every estimator of mercer, and over what the papers compare with."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from baseline_registry import BASELINES
 from mercer import ClippedScaler, KernelRegressor, TableEncoder, TreeRegressor, TreeSVC
 from registry import ESTIMATORS
 
@@ -21,7 +22,7 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore:The target has two values")
 @pytest.mark.filterwarnings("ignore:γ is zero")  # of sparse samples without any structure
 @parametrize_with_checks(
-    [*ESTIMATORS, ClippedScaler(), TableEncoder()], expected_failed_checks=expected_failures
+    [*ESTIMATORS, *BASELINES, ClippedScaler(), TableEncoder()], expected_failed_checks=expected_failures
 )
 def test_scikit_learns_contract(estimator, check):
     check(estimator)

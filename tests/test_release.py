@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 
 
 def read(name: str) -> str:
@@ -16,6 +17,10 @@ def test_the_version_is_the_same_everywhere():
     version = PROJECT["version"]
     assert f"\nversion: {version}\n" in read("CITATION.cff")
     assert re.search(r"^## \[(.*?)\]", read("CHANGELOG.md"), flags=re.MULTILINE)[1] == version
+
+
+def test_the_wheel_holds_the_package_and_nothing_beside_it():
+    assert SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/mercer"]}
 
 
 def test_every_supported_python_is_tested_on_three_systems():

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables.methods import METHODS, SEARCH
 from benchmarks.tables.sources import split
 from mercer.datasets import threenorm
-from mercer.papers.harness import Split
 from mercer.search.label_task import LabelTask
+from reproduction.harness import Split
 
 
 def run(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mercer.papers.harness import Split
 from mercer.search.candidates import Candidate
 from mercer.search.decisions import decide
 from mercer.search.label_task import LabelTask
+from reproduction.harness import Split
 
 N_FOLDS = 5
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, StumpSVCCV
-from mercer.papers.ll05.tables1_2 import LOG2_C_GAUSS, LOG2_GAMMA, folds
+from reproduction.ll05.tables1_2 import LOG2_C_GAUSS, LOG2_GAMMA, folds
 
 SEARCH, WINNER = "search", "its winner"  # one fit says what both predict: see `summary.both`
 GRID_SEARCH = "RBF-SVM 110"  # whose time the search is compared with

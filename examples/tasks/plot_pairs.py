@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelSearchCV, Pairs
 from mercer.kernels import Projected, Rescaled
-from mercer.quality import pair_auc
+from mercer.metrics import pair_auc
 from mercer.report import plot_pair_distances
 
 # %%

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     )
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
+    from mercer.preprocessing import ClippedScaler, TableEncoder
     from mercer.regression import (
         KernelRegressor,
         PerceptronRegressor,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         TreeRegressor,
         TreeRegressorCV,
     )
-    from mercer.scaling import ClippedScaler
     from mercer.search import KernelSearchCV, KernelSearchRegressor
     from mercer.svm import (
         KernelSVC,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         TreeSVC,
         TreeSVCCV,
     )
-    from mercer.tables import TableEncoder
 
 
 __all__ = [
@@ -72,7 +71,7 @@ __all__ = [
 _HOMES = {
     "BlendedKernel": "learners",
     "BoostedKernel": "learners",
-    "ClippedScaler": "scaling",
+    "ClippedScaler": "preprocessing",
     "IdealizedKernel": "learners",
     "KernelBoost": "learners",
     "KernelRegressor": "regression",
@@ -90,7 +89,7 @@ _HOMES = {
     "StumpSVC": "svm",
     "StumpSVCCV": "svm",
     "Superkernel": "learners",
-    "TableEncoder": "tables",
+    "TableEncoder": "preprocessing",
     "TreeRegressor": "regression",
     "TreeRegressorCV": "regression",
     "TreeSVC": "svm",
@@ -100,11 +99,10 @@ _HOMES = {
 }
 _ROOMS = {
     *_HOMES.values(),
-    "baselines",
     "datasets",
     "kernels",
     "losses",
-    "quality",
+    "metrics",
     "regression",
     "report",
     "superkernels",

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 if TYPE_CHECKING:
     import typer
 
-COMMANDS = ("learn", "predict", "show", "similar", "papers")  # modules and functions of mercer.commands
+COMMANDS = ("learn", "predict", "show", "similar")  # modules and functions of mercer.commands
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
 TERMINATED = 128 + signal.SIGTERM  # what a shell reports
 INTERRUPTED = 128 + signal.SIGINT
@@ -27,17 +27,21 @@ EXAMPLES = """For example:
   mercer learn data.csv --target label --model out.mercer      find the kernel that a table needs
   mercer predict out.mercer new.csv                            predict the classes of new rows
   mercer similar out.mercer data.csv --query 17                find the rows most similar to row 17
-  mercer papers                                                list the published tables to reproduce
 """
 
 
 def main() -> None:
-    """Run the command line; without the extra `app`, say in a sentence how to get it."""
+    """Run the command line."""
+    run_app("mercer", lambda: make_app(sys.argv[1:]))
+
+
+def run_app(name: str, make: Callable[[], "typer.Typer"]) -> None:
+    """Run an application that is made here; without the extra `app`, say in a sentence how to get it."""
     start = time.monotonic()
     with ending_at_once():
         if not all(map(find_spec, NEEDED)):
-            sys.exit("The command `mercer` needs a few more packages: pip install 'mercer[app]'")
-        app = make_app(sys.argv[1:])
+            sys.exit(f"The command `{name}` needs a few more packages: pip install 'mercer[app]'")
+        app = make()
     signal.signal(signal.SIGTERM, end_in_order)
     codecs.register_error("plain", spell_plainly)
     for stream in (sys.stdout, sys.stderr):

@@ -13,7 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from mercer._typing import Array, Index
 from mercer.parameters import check_count
-from mercer.targets import check_target
+from mercer.validation import check_target
 
 TINY = 1e-12  # by which shares of the samples may differ for rounding alone
 

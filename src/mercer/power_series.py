@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.arrays import namespace
+from mercer.array_api import namespace
 from mercer.compiled import njit
 
 RADIUS = {  # [OSW02, Table 1], its column R; the first is the series of (13)

@@ -1,7 +1,5 @@
 """The benchmark over many tables: its data, its splits, what it keeps and what it says."""
 
-import sys
-from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -10,11 +8,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
 from benchmarks import tables
 from benchmarks.tables import cells, folds, methods, names, replay, sources, summary
-
 from mercer.search import Candidate
 from mercer.search.label_task import LabelTask
 

@@ -16,7 +16,7 @@ from mercer.cli import main
 main()
 """
 NOT_NEEDED = {"numba", "llvmlite", "skops", "matplotlib", "jinja2", "torch", "pytest"}
-NOT_NEEDED |= {"mercer.commands.learn", "mercer.commands.papers", "mercer.report", "mercer.papers"}
+NOT_NEEDED |= {"mercer.commands.learn", "mercer.report"}
 NOT_NEEDED |= {"mercer.search.search", "mercer.search.pair_task", "mercer.solvers.superkernel"}
 NOT_NEEDED |= {"mercer.learners.kernelboost", "mercer.learners.superkernel"}
 NOT_NEEDED |= {f"mercer.search.{name}" for name in ("candidates", "label_task", "sample_race", "task")}
@@ -38,7 +38,7 @@ def test_what_learns_is_not_loaded_to_predict_or_to_show(models, command):
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("--debug", "predict"), ("lern",)])
 def test_without_the_name_of_a_command_first_there_are_all(words):
-    assert names_of(cli.make_app(words)) == ["learn", "predict", "show", "similar", "papers"]
+    assert names_of(cli.make_app(words)) == ["learn", "predict", "show", "similar"]
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

@@ -13,7 +13,7 @@ from mercer import cli
 from mercer.commands import learn
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Request, check_request, read_task
-from mercer.tables import TableError
+from mercer.preprocessing import TableError
 
 N_ROWS = 30
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from mercer import KernelBoost, KernelSVC, Pairs
 from mercer.kernels import Mixture
 from mercer.learners import kernelboost
-from mercer.quality import alignment
+from mercer.metrics import alignment
 from mercer.solvers.kernelboost import WeakLearner, boost_mixtures, chunk_labels
 from stand_ins import Stop
 

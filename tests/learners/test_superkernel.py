@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from mercer import KernelRegressor, KernelSVC, Superkernel
 from mercer.kernels import Combination, Series
-from mercer.quality import alignment
+from mercer.metrics import alignment
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm
 from mercer.superkernels import (
     ARD,

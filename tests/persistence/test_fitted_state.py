@@ -10,7 +10,6 @@ import mercer
 from forgery import repack, save_unchecked, unpack
 from fuzz_persistence import fuzz_state_watched
 from mercer import kernels
-from mercer.baselines import AdaBoostPerceptron, AdaBoostStump, KernelPerceptron
 from mercer.persistence import ModelFileError
 from mercer.persistence.allowed_types import CLASSES
 from mercer.persistence.fitted_state import FIELDS, check_state
@@ -142,15 +141,6 @@ def test_arrays_that_do_not_fit_together_are_refused_by_name_when_loaded_and_whe
     assert not (tmp_path / "saved").exists()
 
 
-@pytest.mark.parametrize("attribute", ["support_", "_labels", "_rivals", "mistakes_", "_anchors"])
-def test_a_kernel_perceptron_whose_arrays_do_not_fit_is_refused(attribute):
-    model = KernelPerceptron(RBF()).fit(X, y)
-    check_state(model)
-    setattr(model, attribute, getattr(model, attribute)[:-1])
-    with pytest.raises(ModelFileError, match=r"of a mercer.baselines.KernelPerceptron"):
-        check_state(model)
-
-
 def test_an_attribute_in_the_place_of_a_method_is_refused(tmp_path):
     mercer.save(mercer.StumpSVC(), tmp_path / "model")
     metadata, schema, arrays = unpack(tmp_path / "model")
@@ -163,12 +153,9 @@ def test_an_attribute_in_the_place_of_a_method_is_refused(tmp_path):
 
 
 def test_what_is_fitted_or_not_yet_is_accepted():
-    for model in (stump(), sliced(), exact(), mercer.StumpSVC(), KernelPerceptron(), mixture(), series()):
+    for model in (stump(), sliced(), exact(), mercer.StumpSVC(), mixture(), series()):
         check_state(model)
     check_state(series(constants=[1.0, 2.0], weights=[1, 2]))  # as users may write them
-    check_state(AdaBoostPerceptron(3, random_state=0).fit(X, y))
-    check_state(AdaBoostStump(3).fit(X, y))
-    check_state(AdaBoostStump(3).fit(np.zeros((4, 1)), [0, 0, 0, 1]))  # a constant: its threshold is −∞
 
 
 def test_what_is_declared_are_names_of_classes():

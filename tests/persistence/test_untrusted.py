@@ -231,7 +231,7 @@ DANGEROUS = [
     "sklearn.tree._tree:Tree", "sklearn.neighbors._kd_tree:KDTree", "sklearn.utils:Bunch.fromkeys",
     "sklearn.utils._testing:TempMemmap", "sklearn.datasets._base:load_files", "numpy:load", "numpy:memmap",
     "numpy:fromfile", "numpy:frompyfunc", "numpy:vectorize", "numpy:void", "mercer.cli:main",
-    "mercer.papers.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.dual:Parallel",
+    "reproduction.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.dual:Parallel",
     "mercer.svm.dual:partial", "mercer.svm:StumpSVC", "functools:partial",
     "operator:methodcaller", "types:FunctionType", "types:CodeType",
 ]  # fmt: skip

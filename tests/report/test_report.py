@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpRegressor, StumpSVC
+from mercer.preprocessing import TableEncoder
+from mercer.preprocessing.kinds import CategoryColumn, DateColumn, NumberColumn, TextColumn
 from mercer.report import Report
 from mercer.report.content import Chapter, Section, Subject
 from mercer.report.plots.style import read_classes
@@ -27,8 +29,6 @@ from mercer.report.sections.kernel import correlations
 from mercer.report.sections.relevance import Losses, show_relevance, shuffle_columns
 from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
-from mercer.tables import TableEncoder
-from mercer.tables.kinds import CategoryColumn, DateColumn, NumberColumn, TextColumn
 from report.html_page import Page, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
-from mercer.scaling import ClippedScaler
+from mercer.preprocessing.scaling import ClippedScaler
 from mercer.search.candidates import kernel_of
 
 

@@ -3,15 +3,16 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from mercer.persistence import ModelFileError
-from mercer.tables import TableError
+from mercer.preprocessing import TableError
 
 FAILED, WRONG_REQUEST, INTERRUPTED = 1, 2, 130  # 130 is what a shell reports after Ctrl-C
 DEBUG = "--debug"
@@ -29,18 +30,29 @@ class Commands(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> Any:
         """Run a command and exit: 0 done, 1 failed, 2 wrong request, 130 interrupted."""
-        given = list(sys.argv[1:] if args is None else args)
-        more["standalone_mode"] = False
-        try:
-            with warnings_in_a_line():
-                code = super().main([word for word in given if word != DEBUG], *rest, **more)
-        except (KeyboardInterrupt, typer.Abort):
-            sys.exit(INTERRUPTED)
-        except Exception as error:
-            if DEBUG in given:
-                traceback.print_exc()
-            sys.exit(_tell(error, asked_for_nothing=not given))
-        sys.exit(code if isinstance(code, int) else 0)
+        _run(partial(super().main, **{**more, "standalone_mode": False}), args, *rest)
+
+
+class OneCommand(TyperCommand):
+    """The command of a program that has no others: it turns errors into sentences and exit codes."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> Any:
+        """Run it and exit, as `Commands` do."""
+        _run(partial(super().main, **{**more, "standalone_mode": False}), args, *rest)
+
+
+def _run(main: Callable[..., Any], args: Sequence[str] | None, *rest: Any) -> NoReturn:
+    given = list(sys.argv[1:] if args is None else args)
+    try:
+        with warnings_in_a_line():
+            code = main([word for word in given if word != DEBUG], *rest)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if DEBUG in given:
+            traceback.print_exc()
+        sys.exit(_tell(error, asked_for_nothing=not given))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def one_line(text: object) -> str:

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from mercer._typing import Array, Flags
 from mercer.commands.errors import WrongRequestError
 from mercer.pairs import Pairs
-from mercer.tables import (
+from mercer.preprocessing import (
     Columns,
     NumberTarget,
     TableEncoder,
@@ -21,14 +21,14 @@ from mercer.tables import (
     read_pairs,
     read_table,
 )
-from mercer.tables.encoder import check_no_others, count_missing
-from mercer.tables.errors import listed, quote
-from mercer.tables.labels import MOST_CLASSES
-from mercer.tables.missing import known_texts
-from mercer.tables.numbers import find_format, parse_numbers
-from mercer.tables.reading import check_column
-from mercer.tables.sources import STDIN, spoken
-from mercer.tables.targets import CLASS, NUMBER
+from mercer.preprocessing.encoder import check_no_others, count_missing
+from mercer.preprocessing.errors import listed, quote
+from mercer.preprocessing.labels import MOST_CLASSES
+from mercer.preprocessing.missing import known_texts
+from mercer.preprocessing.numbers import find_format, parse_numbers
+from mercer.preprocessing.reading import check_column
+from mercer.preprocessing.sources import STDIN, spoken
+from mercer.preprocessing.targets import CLASS, NUMBER
 
 PAIRS = "pairs"  # what there may be instead of a target
 EMBEDDED = "scikit-learn's breast cancer data"

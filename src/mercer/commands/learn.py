@@ -23,14 +23,14 @@ from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
 from mercer.persistence import save
 from mercer.persistence.model_file import prepare_to_save
+from mercer.preprocessing import QuantityError
+from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.schedule import STARTING
 from mercer.search.scoring import KNOWN
-from mercer.tables import QuantityError
-from mercer.tables.targets import CLASS, NUMBER
 
 EXAMPLES = """For example:
 

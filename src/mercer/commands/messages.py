@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mercer.commands.errors import one_line
 from mercer.kernels.description import count
+from mercer.preprocessing.errors import MOST_NAMES
 from mercer.search import CandidateResult, SearchResult
 from mercer.search.words import (
     PAIRS_DRAWN,
@@ -26,7 +27,6 @@ from mercer.search.words import (
     expected_on_new_samples,
     explain_selection,
 )
-from mercer.tables.errors import MOST_NAMES
 
 KINDS = {"numbers": "numeric", "dates": "date", "categories": "categorical", "texts": "text"}
 WORTH_SAYING = 5.0  # seconds of compiling

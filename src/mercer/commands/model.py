@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
 from mercer.persistence import Description, ModelFileError, describe, load
+from mercer.preprocessing import Columns, TableEncoder, read_table
+from mercer.preprocessing.encoder import check_no_others
+from mercer.preprocessing.sources import spoken
 from mercer.search import Calibration, SearchResult
-from mercer.tables import Columns, TableEncoder, read_table
-from mercer.tables.encoder import check_no_others
-from mercer.tables.sources import spoken
 
 MADE_BY = "mercer learn"  # in the notes of a model
 ROLES = ("target", "id", "weight", "group")

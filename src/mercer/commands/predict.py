@@ -15,8 +15,8 @@ from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs
 from mercer.files import replace_file
+from mercer.preprocessing.missing import WORDS, as_written
 from mercer.search.decisions import decide
-from mercer.tables.missing import WORDS, as_written
 
 ROLES = ("row", "prediction", "decision", "probability", "low", "high")  # what the other columns are called
 EXAMPLES = """For example:

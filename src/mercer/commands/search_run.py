@@ -16,13 +16,13 @@ from mercer.commands.inputs import PAIRS, Task
 from mercer.commands.model import MADE_BY
 from mercer.commands.outputs import as_json
 from mercer.kernels.description import describe_kernel
+from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
 from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.scoring import KNOWN
-from mercer.tables.targets import CLASS, NUMBER
 
 SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
 

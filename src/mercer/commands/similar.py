@@ -16,10 +16,10 @@ from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
 from mercer.commands.model import Model, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
-from mercer.tables import TableError, find_ids
-from mercer.tables.errors import listed, quote
-from mercer.tables.missing import as_written
-from mercer.tables.pair_file import find_row
+from mercer.preprocessing import TableError, find_ids
+from mercer.preprocessing.errors import listed, quote
+from mercer.preprocessing.missing import as_written
+from mercer.preprocessing.pair_file import find_row
 
 ROLES = ("row", "distance", "class", "target")  # what the other columns are called
 EXAMPLES = """For example:

@@ -43,7 +43,8 @@ def hooked(n_samples: int = 500, *, random_state: RandomState = None) -> tuple[A
     design is ours, after its table: a straight line errs on 12 % of the rows, and a parabola on as many,
     which is what half a turn brings about (even terms do not help to tell x from −x); a Gaussian SVM errs on
     1 or 2 % when it has 100 labels. The numbers were chosen by these columns, not by those of KernelBoost.
-    ``mercer papers hbw06-table1`` has a design that comes nearer to them, and is not as easily described.
+    ``python -m reproduction hbw06-table1`` has a design that comes nearer to them, and is not as easily
+    described.
 
     Examples
     --------

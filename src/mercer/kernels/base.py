@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array
-from mercer.arrays import at_once, is_tensor, like, matching, namespace
-from mercer.samples import float_kinds
+from mercer.array_api import at_once, is_tensor, like, matching, namespace
+from mercer.validation import float_kinds
 
 BLOCK = 2**22  # kernel values held at a time in a product: 32 MB
 

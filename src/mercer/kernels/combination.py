@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.arrays import apply, at_once, is_of_numpy, namespace
+from mercer.array_api import apply, at_once, is_of_numpy, namespace
 from mercer.kernels.base import Kernel, as_rows
 from mercer.kernels.metrics import squared_distances
 from mercer.kernels.tensors import diag_of, gram_of

@@ -29,7 +29,7 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state, check_scalar
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, like, namespace, to_numpy
+from mercer.array_api import is_of_numpy, like, namespace, to_numpy
 from mercer.kernels.base import FeatureKernel, Kernel, as_rows, check_both, multiply_gram
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble, draw_perceptrons, draw_stumps
 from mercer.kernels.metrics import city_block, euclidean

@@ -16,7 +16,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from mercer._typing import Array
-from mercer.arrays import like, matching, namespace
+from mercer.array_api import like, matching, namespace
 from mercer.kernels.base import FeatureKernel, as_rows
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.arrays import at_once, is_of_numpy, is_of_torch, matching, namespace
+from mercer.array_api import at_once, is_of_numpy, is_of_torch, matching, namespace
 from mercer.compiled import njit
 from mercer.kernels.base import check_columns, not_negative, squared_lengths
 

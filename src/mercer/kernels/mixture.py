@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.arrays import apply, at_once, matching, namespace
+from mercer.array_api import apply, at_once, matching, namespace
 from mercer.kernels.base import FeatureKernel, as_rows, check_columns, squared_lengths
 
 _BLOCK = 2**20  # numbers per block of samples: 8 MiB of memory

@@ -5,7 +5,7 @@ from typing import Any, final
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.arrays import matching
+from mercer.array_api import matching
 from mercer.kernels.base import FeatureKernel, as_rows, check_columns
 from mercer.kernels.tensors import gram_of
 

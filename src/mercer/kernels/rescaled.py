@@ -5,7 +5,7 @@ from typing import Any, final
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.arrays import matching, namespace
+from mercer.array_api import matching, namespace
 from mercer.kernels.base import Kernel, check_columns
 from mercer.kernels.tensors import diag_of, gram_of
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, namespace
+from mercer.array_api import is_of_numpy, namespace
 from mercer.kernels.base import Kernel, as_rows, check_columns
 from mercer.kernels.tensors import diag_of, gram_of
 from mercer.power_series import FUNCTIONS, RADIUS, PowerSum, add_terms, add_terms_of_tensor

@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, matching, namespace
+from mercer.array_api import is_of_numpy, matching, namespace
 from mercer.kernels.base import Kernel, squared_lengths
 from mercer.kernels.metrics import squared_distances
 

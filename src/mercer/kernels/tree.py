@@ -18,10 +18,10 @@ from typing import Any, Self, final
 import numpy as np
 
 from mercer._typing import Array
-from mercer.arrays import apply, namespace, take, to_numpy
+from mercer.array_api import apply, namespace, take, to_numpy
 from mercer.kernels.base import Kernel, as_rows
 from mercer.kernels.metrics import city_block
-from mercer.samples import some_rows
+from mercer.validation import some_rows
 
 SOME_ROWS = 1000  # of which the median distance is taken
 

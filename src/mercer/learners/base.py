@@ -13,13 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, is_of_torch, matching, to_numpy
+from mercer.array_api import is_of_numpy, is_of_torch, matching, to_numpy
 from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
-from mercer.samples import check_rows, dense
-from mercer.targets import check_target
+from mercer.validation import check_rows, check_target, dense
 
 MOST_BARS = 10  # that a notebook shows of a kernel
 PAIRS_OF_NUMBERS = 10_000  # at most, that are made of a numeric target

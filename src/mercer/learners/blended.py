@@ -20,7 +20,7 @@ from mercer.learners.kernelboost import KernelBoost
 from mercer.learners.superkernel import SpanFeatures
 from mercer.pairs import connected_sets
 from mercer.parameters import check_option, check_positive
-from mercer.samples import check_rows, some_rows
+from mercer.validation import check_rows, some_rows
 
 SOME_ROWS = 500  # on which the variance of a kernel is measured, and how near neighbours are
 NEAR = 5  # the neighbour whose distance is the width

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, like, to_numpy
+from mercer.array_api import is_of_numpy, like, to_numpy
 from mercer.kernels import Projected
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import KernelLearner, TrainingData

@@ -11,13 +11,12 @@ from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Flags
-from mercer.arrays import is_of_numpy, is_of_torch, like, namespace, to_numpy
+from mercer.array_api import is_of_numpy, is_of_torch, like, namespace, to_numpy
 from mercer.kernels import Mixture
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.limits import check_memory
+from mercer.metrics import alignment, ideal_kernel
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.quality import alignment, ideal_kernel
-from mercer.samples import check_rows
 from mercer.solvers.kernelboost import (
     KINDS,
     Chunklets,
@@ -31,6 +30,7 @@ from mercer.solvers.kernelboost import (
     chunk_pairs,
     color_greedily,
 )
+from mercer.validation import check_rows
 
 CONSTANT = 1e-12  # of a column's largest value: a smaller spread is rounding, and no Gaussian could fit it
 

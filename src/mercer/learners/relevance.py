@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
-from mercer.arrays import apply, is_of_numpy, like, namespace, take, to_numpy
+from mercer.array_api import apply, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels import Kernel, Perceptron, Rescaled, Tree
 from mercer.kernels.metrics import city_block, euclidean
 from mercer.kernels.tensors import gram_of
@@ -21,8 +21,8 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory, one_thread
 from mercer.parameters import check_count, check_option
-from mercer.samples import check_rows, some_rows
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
+from mercer.validation import check_rows, some_rows
 
 
 class RelevanceSettings(NamedTuple):

@@ -19,7 +19,6 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_gram_fits, check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
-from mercer.samples import check_rows
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import (
@@ -31,6 +30,7 @@ from mercer.superkernels import (
     SquaredRisk,
     Widths,
 )
+from mercer.validation import check_rows
 
 USUAL_QUALITY = {"labels": Risk(), "numbers": SquaredRisk(), "pairs": Alignment()}
 

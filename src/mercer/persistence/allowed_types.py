@@ -27,7 +27,6 @@ PUBLIC = {
     "Series Stump StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "SquaredRisk Widths",
-    "mercer.baselines": "RCA AdaBoostPerceptron AdaBoostStump KernelPerceptron XingMetric",
     "mercer.regression": "UnseenErrors",
     "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric NumberBlend "
     "SearchResult",
@@ -53,18 +52,16 @@ PUBLIC = {
 # Classes that are not public, by stable names; where they are may change, the names may not
 PARTS = {
     "mercer.parts.AdditiveFunction": "mercer.svm.additive.AdditiveFunction",
-    "mercer.parts.CategoryColumn": "mercer.tables.kinds.CategoryColumn",
-    "mercer.parts.DateColumn": "mercer.tables.kinds.DateColumn",
-    "mercer.parts.DecisionStump": "mercer.baselines.stump.DecisionStump",
+    "mercer.parts.CategoryColumn": "mercer.preprocessing.kinds.CategoryColumn",
+    "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",
     "mercer.parts.DistanceFunction": "mercer.svm.perceptron.DistanceFunction",
-    "mercer.parts.Hyperplane": "mercer.baselines.perceptron.Hyperplane",
-    "mercer.parts.NumberColumn": "mercer.tables.kinds.NumberColumn",
-    "mercer.parts.NumberFormat": "mercer.tables.numbers.NumberFormat",
+    "mercer.parts.NumberColumn": "mercer.preprocessing.kinds.NumberColumn",
+    "mercer.parts.NumberFormat": "mercer.preprocessing.numbers.NumberFormat",
     "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
     "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
     "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
     "mercer.parts.TargetScaling": "mercer.regression.base.TargetScaling",
-    "mercer.parts.TextColumn": "mercer.tables.kinds.TextColumn",
+    "mercer.parts.TextColumn": "mercer.preprocessing.kinds.TextColumn",
     "mercer.parts.Units": "mercer.svm.additive.Units",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }

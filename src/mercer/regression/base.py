@@ -11,10 +11,9 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
-from mercer.arrays import apply, is_of_torch, like, take, to_numpy
-from mercer.samples import check_rows
+from mercer.array_api import apply, is_of_torch, like, take, to_numpy
 from mercer.svm.chunks import is_lazy, map_rows
-from mercer.targets import check_target
+from mercer.validation import check_rows, check_target
 
 
 class Samples(NamedTuple):

@@ -27,7 +27,7 @@ from mercer.svm.distributed import (
     put_into_bins,
 )
 from mercer.svm.dual import TablePlan, TwoClassSVM
-from mercer.targets import check_target
+from mercer.validation import check_target
 
 
 class Coding(NamedTuple):

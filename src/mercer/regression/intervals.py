@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import like, to_numpy
-from mercer.samples import check_rows
+from mercer.array_api import like, to_numpy
+from mercer.validation import check_rows
 
 
 class UnseenErrors(NamedTuple):

@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Index
-from mercer.arrays import is_of_numpy, is_of_torch, like, namespace, to_numpy
+from mercer.array_api import is_of_numpy, is_of_torch, like, namespace, to_numpy
 from mercer.parameters import check_count, check_positive
 from mercer.regression.base import NumberRegressor, Samples, TargetScaling, check_numbers
 from mercer.regression.intervals import PredictsIntervals, UnseenErrors

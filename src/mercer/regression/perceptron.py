@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from mercer._typing import Array
-from mercer.arrays import like
+from mercer.array_api import like
 from mercer.limits import check_gram_fits
 from mercer.parameters import check_option
 from mercer.regression.losses import NumberLoss

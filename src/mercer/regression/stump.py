@@ -9,7 +9,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import like
+from mercer.array_api import like
 from mercer.regression.losses import NumberLoss
 from mercer.regression.paths import FixedCRegressor, PathRegressor, SelectedCRegressor
 from mercer.svm.additive import ShapeFunction, TrainingRows, fit_path

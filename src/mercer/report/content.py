@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
+from mercer.preprocessing import TableEncoder
+from mercer.preprocessing.kinds import CategoryColumn, NumberColumn
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture
 from mercer.report.scatter import Scatter
@@ -16,8 +18,6 @@ from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import signed
-from mercer.tables import TableEncoder
-from mercer.tables.kinds import CategoryColumn, NumberColumn
 
 MOST_DIGITS, TOO_LARGE = 6, 1e9  # of numbers that are read without a power of ten
 

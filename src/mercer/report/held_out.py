@@ -16,8 +16,8 @@ from sklearn.preprocessing import KernelCenterer
 from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
-from mercer.quality import alignment, ideal_kernel
-from mercer.scaling import ClippedScaler
+from mercer.metrics import alignment, ideal_kernel
+from mercer.preprocessing.scaling import ClippedScaler
 from mercer.search.blend import Blend, NumberBlend
 from mercer.search.candidates import Candidate
 from mercer.search.label_task import LabelTask, draw_by_class

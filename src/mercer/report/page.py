@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer.files import replace_file
 from mercer.kernels.description import describe_kernel
 from mercer.pairs import Pairs
+from mercer.preprocessing import TableEncoder
+from mercer.preprocessing.encoder import count_missing
 from mercer.report.content import Chapter, Omitted, Subject, Table
 from mercer.report.held_out import HeldOut, hold_out
 from mercer.report.plots.additive_model import check_feature_names
@@ -28,9 +30,7 @@ from mercer.search.label_task import LabelTask
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import describe_settings
-from mercer.tables import TableEncoder
-from mercer.tables.encoder import count_missing
-from mercer.targets import check_target
+from mercer.validation import check_target
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
 EXPECTED = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mercer.rooms import open_when_asked
+from mercer.lazy import open_when_asked
 
 if TYPE_CHECKING:
     from mercer.search.blend import Blend, NumberBlend

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Index
-from mercer.rooms import is_instance
+from mercer.lazy import is_instance
 from mercer.svm.base import SVMClassifier
 
 

@@ -23,8 +23,8 @@ from mercer._typing import Array, Flags, Index
 from mercer.kernels import Projected
 from mercer.learners import BlendedKernel, BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.learners.neighbours import guess_dissimilar
+from mercer.metrics import pair_auc
 from mercer.pairs import Pairs, connected_sets
-from mercer.quality import pair_auc
 from mercer.search.candidates import Candidate, as_candidates
 from mercer.search.race import Outcome, Race
 from mercer.search.result import Z95, Difference, Measure, Metric

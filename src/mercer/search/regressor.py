@@ -12,7 +12,6 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
 from mercer._typing import Array
-from mercer.samples import encode_rows
 from mercer.search.base import KernelSearch
 from mercer.search.blend import (
     Ballot,
@@ -26,7 +25,7 @@ from mercer.search.number_task import NumberRace, NumberTask
 from mercer.search.result import Measure, SearchWarning
 from mercer.search.schedule import Clock
 from mercer.search.task import Fitted
-from mercer.targets import check_target
+from mercer.validation import check_target, encode_rows
 
 FEWEST = 100  # targets, to say something about one percent of them
 MOST = 0.5  # of the variance

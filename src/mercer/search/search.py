@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
-from mercer.samples import encode_rows
 from mercer.search.base import KernelSearch
 from mercer.search.blend import Ballot, Blend, held_out_values, make_blend, measure_blend
 from mercer.search.calibration import Calibration
@@ -25,6 +24,7 @@ from mercer.search.schedule import Clock
 from mercer.search.scorers import find_positive, find_scorer
 from mercer.search.scoring import find_scoring
 from mercer.search.task import Fitted
+from mercer.validation import encode_rows
 
 
 class KernelSearchCV(ClassifierMixin, KernelSearch):

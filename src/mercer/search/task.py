@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.kernels import Rescaled
-from mercer.scaling import ClippedScaler
+from mercer.preprocessing.scaling import ClippedScaler
 from mercer.search.candidates import Candidate, are_names, pick
 from mercer.search.compilation import compiling
 from mercer.search.race import Outcome, Race

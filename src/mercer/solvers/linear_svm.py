@@ -9,7 +9,7 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, namespace
+from mercer.array_api import is_of_numpy, namespace
 
 
 class InteriorSettings(NamedTuple):

@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array, Index
-from mercer.arrays import at_once, is_of_numpy, like, namespace, take, to_numpy, zeros_like_rows
+from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy, zeros_like_rows
 
 BLOCK = 2**22  # numbers of the largest array that the gradients of some rows need: 16 MiB
 

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, column_or_1d
 
 from mercer._typing import Array, Index
+from mercer.metrics import alignment
 from mercer.pairs import Pairs
 from mercer.parameters import check_option, check_positive
-from mercer.quality import alignment
 from mercer.solvers.superkernel import (
     KernelWeights,
     LeastSquares,
@@ -39,7 +39,7 @@ from mercer.solvers.superkernel import (
 )
 from mercer.solvers.superkernel.grams import HeldGrams
 from mercer.superkernels.base import Expansion, Value
-from mercer.targets import check_target
+from mercer.validation import check_target
 
 PAPER_PENALTY = 1e-4  # λ_s of the paper's experiments [OSW02, Section 6]
 TOL = 1e-9  # the relative duality gap of the SVM

@@ -10,9 +10,9 @@ from scipy.spatial.distance import pdist
 from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer._typing import Array
-from mercer.samples import some_rows
 from mercer.superkernels.base import Expansion, PairKernel
 from mercer.superkernels.explicit import Columns, Explicit
+from mercer.validation import some_rows
 
 SOME_ROWS = 500  # of which the median distance is taken
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array, Index
-from mercer.arrays import is_of_numpy, like, namespace, zeros_like_rows
+from mercer.array_api import is_of_numpy, like, namespace, zeros_like_rows
 from mercer.compiled import njit
 from mercer.solvers.additive_ridge import solve_ridge_path
 from mercer.solvers.kernel_svm import FEW_ROWS, MORE_DIGITS, GramMatrix, GramRows

@@ -11,10 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._typing import Array, Index
-from mercer.arrays import namespace, take, to_numpy
-from mercer.samples import check_rows
+from mercer.array_api import namespace, take, to_numpy
 from mercer.svm.chunks import Answer, is_lazy, map_rows
 from mercer.svm.multiclass import choose_classes, score_classes
+from mercer.validation import check_rows
 
 
 class Samples(NamedTuple):

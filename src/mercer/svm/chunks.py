@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer._typing import Array, Index
-from mercer.samples import dense
+from mercer.validation import dense
 
 Answer = Callable[[Any, Array], Any]  # of a model, to the decision values of rows
 

@@ -20,7 +20,6 @@ from sklearn.utils import compute_sample_weight, gen_batches
 
 from mercer._typing import Array, Index
 from mercer.learners.base import report_steps
-from mercer.samples import NO_NUMBERS, no_numbers
 from mercer.solvers.stump_svm import (
     HINGE,
     Point,
@@ -34,6 +33,7 @@ from mercer.svm.additive import MAX_STEPS, Units, cap_bounds, choose_rows, finis
 from mercer.svm.base import check_two_classes
 from mercer.svm.chunks import RowChunks, Summary, as_numbers, check_features, split_rows, summarize
 from mercer.svm.dual import TablePlan, TwoClassSVM
+from mercer.validation import NO_NUMBERS, no_numbers
 
 # Rows of a part, unless its table is large. Dask lets its workers give memory back to the system at once: the
 # pages of arrays above 64 kB would take longer to get than what is in them to compute.

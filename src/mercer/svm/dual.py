@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._typing import Array, Index
-from mercer.arrays import is_of_numpy, is_of_torch, is_tensor, namespace, zeros_like_rows
+from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, zeros_like_rows
 from mercer.learners.base import report_steps
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.svm.base import Samples, SVMClassifier, check_samples

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, compute_sample_weight, gen_batches
 from sklearn.utils.validation import _check_feature_names, has_fit_parameter
 
 from mercer._typing import Array, Index
-from mercer.arrays import at_once, is_of_numpy, is_of_torch, is_tensor, like, namespace, zeros_like_rows
+from mercer.array_api import at_once, is_of_numpy, is_of_torch, is_tensor, like, namespace, zeros_like_rows
 from mercer.kernels import FeatureKernel
 from mercer.kernels.tensors import gram_of
 from mercer.kernels.tree import fit_kernel

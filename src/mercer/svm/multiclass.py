@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._typing import Array, Index
-from mercer.arrays import is_of_numpy, like, namespace
+from mercer.array_api import is_of_numpy, like, namespace
 
 
 class TwoClassProblem(NamedTuple):

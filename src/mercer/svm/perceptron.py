@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from mercer._typing import Array, Index
-from mercer.arrays import at_once, is_of_numpy, like, namespace, zeros_like_rows
+from mercer.array_api import at_once, is_of_numpy, like, namespace, zeros_like_rows
 from mercer.kernels import Perceptron
 from mercer.kernels.base import multiply_gram
 from mercer.kernels.distance import inverse_mean_cosine

@@ -13,7 +13,7 @@ from sklearn.utils._array_api import _average
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
-from mercer.arrays import is_of_torch, like, namespace, take, to_numpy
+from mercer.array_api import is_of_torch, like, namespace, take, to_numpy
 from mercer.svm.base import Samples
 from mercer.svm.dual import DualSVC, TwoClassSVM, run_in_threads
 from mercer.svm.multiclass import TwoClassProblem, choose_classes

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.arrays import is_of_numpy, namespace
+from mercer.array_api import is_of_numpy, namespace
 from mercer.parameters import check_option
 from mercer.solvers.stump_svm import HINGE, LogLoss
 from mercer.svm.additive import (

@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from mercer._typing import Array
-from mercer.arrays import detached, is_of_numpy, is_tensor, like, namespace, to_numpy
-from mercer.samples import check_rows
+from mercer.array_api import detached, is_of_numpy, is_tensor, like, namespace, to_numpy
 from mercer.svm.base import Samples, check_two_classes
+from mercer.validation import check_rows
 
 MOST_EXACT = 100_000  # samples up to which an exact problem is solved by way of NumPy
 

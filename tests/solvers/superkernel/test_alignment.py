@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.quality import alignment
+from mercer.metrics import alignment
 from mercer.solvers.superkernel.alignment import (
     LeastSquares,
     compare_with_labels,

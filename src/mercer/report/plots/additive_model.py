@@ -12,8 +12,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.preprocessing.scaling import ClippedScaler
 from mercer.regression import StumpRegressor, StumpRegressorCV
-from mercer.scaling import ClippedScaler
 from mercer.svm import StumpSVC, StumpSVCCV
 from mercer.svm.additive import ShapeFunction
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays import to_numpy
+from mercer.array_api import to_numpy
 from mercer.learners import RelevanceKernel
 from mercer.parameters import check_count
 from mercer.report.plots.additive_model import check_feature_names

@@ -3,11 +3,11 @@
 import numpy as np
 
 from mercer._typing import Array
+from mercer.preprocessing.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
 from mercer.report.content import Section, Subject, Table, spread_of
 from mercer.search.number_task import NumberTask
 from mercer.search.pair_task import PairTask
 from mercer.search.words import percent
-from mercer.tables.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
 
 MOST_LISTED = 300  # columns
 MOST_LEVELS = 8

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array
+from mercer.preprocessing.kinds import CategoryColumn, NumberColumn
 from mercer.report.content import Subject, Table, decimals, plain
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
@@ -17,7 +18,6 @@ from mercer.search.decisions import decision_values
 from mercer.search.label_task import LabelTask
 from mercer.search.scorers import find_positive
 from mercer.search.words import percent
-from mercer.tables.kinds import CategoryColumn, NumberColumn
 
 MOST_COLUMNS, PANELS_ACROSS = 6, 2
 MOST_ROWS = 200  # that are given each value

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Index
+from mercer.preprocessing.kinds import CategoryColumn, DateColumn, TextColumn
 from mercer.report.content import Omitted, Section, Subject, Table, decimals, plain
 from mercer.report.held_out import HeldOut, nearest_rows
 from mercer.report.sections.calibration import find_verdicts
@@ -14,7 +15,6 @@ from mercer.report.sections.relevance import find_importance
 from mercer.report.targets import target_of
 from mercer.search.label_task import LabelTask
 from mercer.search.words import percent
-from mercer.tables.kinds import CategoryColumn, DateColumn, TextColumn
 
 MOST_SHOWN = 6
 N_NEAREST = 3

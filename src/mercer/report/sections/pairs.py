@@ -8,8 +8,8 @@ from numpy.random import RandomState
 
 from mercer._typing import Array
 from mercer.kernels import Projected
+from mercer.metrics import pair_auc
 from mercer.pairs import Pairs
-from mercer.quality import pair_auc
 from mercer.report.content import Omitted, Section, Subject
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import pair_distances

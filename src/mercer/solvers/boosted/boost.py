@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.arrays import to_numpy
+from mercer.array_api import to_numpy
 from mercer.limits import one_thread
 from mercer.solvers.boosted.directions import Directions, Space, best_directions
 from mercer.solvers.boosted.pair_table import PairTable

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array, Index
-from mercer.arrays import like, take, to_numpy
+from mercer.array_api import like, take, to_numpy
 from mercer.limits import one_thread
 from mercer.solvers.kernelboost.chunklets import Chunklets, dissolve_chunklets, neighbour_graph
 from mercer.solvers.kernelboost.em import MixtureProblem, effective_weights, fit_mixture, state_problem

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from sklearn.neighbors import NearestNeighbors
 
 from mercer._typing import Array, Index
-from mercer.arrays import take, to_numpy
+from mercer.array_api import take, to_numpy
 from mercer.pairs import Pairs, connected_sets
 
 SAME_WEIGHT = 1.0 - 1e-9

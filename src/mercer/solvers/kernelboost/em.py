@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from mercer._typing import Array
-from mercer.arrays import like, namespace, to_numpy
+from mercer.array_api import like, namespace, to_numpy
 from mercer.solvers.kernelboost.assignments import Assignments, infer_assignments, plan_assignments
 from mercer.solvers.kernelboost.chunklets import Chunklets
 from mercer.solvers.kernelboost.gaussians import (

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from mercer._typing import Array, Index
-from mercer.arrays import at_once, is_of_numpy, like, namespace, to_numpy, zeros_like_rows
+from mercer.array_api import at_once, is_of_numpy, like, namespace, to_numpy, zeros_like_rows
 from mercer.compiled import njit
 
 KINDS = ("full", "tied", "diag")

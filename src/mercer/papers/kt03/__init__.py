@@ -1,6 +1,0 @@
-"""Kwok & Tsang, Learning with idealized kernels, ICML 2003."""
-
-from mercer.papers.harness import Figure, Table
-from mercer.papers.kt03 import figure1, table3, tables2_4
-
-ITEMS: tuple[Table | Figure, ...] = (*tables2_4.TABLES, table3.TABLE, figure1.FIGURE)
