@@ -4,7 +4,7 @@ BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SUM := $(shell cksum < pyproject.toml | cut -d' ' -f1)
 APP := .venv/.app-$(SUM)
 ALL := .venv/.test-$(SUM)
-NUMERICAL := tests/kernels tests/solvers tests/superkernels tests/learners tests/svm tests/regression
+NUMERICAL := tests/kernels tests/solvers tests/superkernels tests/learners tests/machines
 OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test test-portable margins lint papers results bench pages docs release clean

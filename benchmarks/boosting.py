@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import ParameterGrid, ShuffleSplit
 
 from benchmarks.measure import report, wall_seconds
-from mercer import PerceptronSVCCV, StumpSVCCV
+from mercer import PerceptronSVC, StumpSVC
 from mercer.datasets import threenorm
 
 SETTINGS = list(ParameterGrid({"learning_rate": [0.1, 0.3], "max_leaf_nodes": [2, 8, 31]}))
@@ -50,8 +50,8 @@ def main() -> None:
     noisy[flipped] *= -1
     hastie = (X[:100_000], noisy), (X[100_000:], y[100_000:])
     three = threenorm(20_000, random_state=0), threenorm(20_000, random_state=1)
-    stump = StumpSVCCV(CS, HOLD_OUT, max_bins=256)
-    sliced = PerceptronSVCCV(CS, HOLD_OUT, method="sliced", random_state=0)
+    stump = StumpSVC("cv", Cs=CS, cv=HOLD_OUT, max_bins=256)
+    sliced = PerceptronSVC("cv", Cs=CS, cv=HOLD_OUT, method="sliced", random_state=0)
     compare("StumpSVC on hastie 100 000, noisy, against boosting", stump, *hastie, "≥ 8")
     compare("… tol = 0.01", clone(stump).set_params(tol=1e-2), *hastie, "")
     compare("PerceptronSVC on threenorm 20 000 against boosting", sliced, *three, "≥ 1")

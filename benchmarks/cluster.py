@@ -19,8 +19,8 @@ from distributed import Client, LocalCluster, get_client, wait
 from benchmarks.measure import peak_memory, report, wall_seconds
 from mercer import StumpSVC
 from mercer.datasets import threenorm
-from mercer.solvers.stump_svm.dask_rows import DaskRows
-from mercer.svm import distributed
+from mercer.machines import distributed
+from mercer.solvers.newton.dask_rows import DaskRows
 
 C, BINS, D = 0.01, 256, 20
 LARGE, MEMORY = 20_000_000, 3.0  # rows, and GB of each of two workers

@@ -24,7 +24,7 @@ for bins in (None, 64, 1000):
     for kind in (np.float64, np.float32, np.int64):
         StumpSVC(max_bins=bins).fit(many.astype(kind), two).predict(many.astype(kind))
 """,
-    "PerceptronSVCCV": "from mercer import PerceptronSVCCV; PerceptronSVCCV().fit(X, y)",
+    "PerceptronSVC": "from mercer import PerceptronSVC; PerceptronSVC('cv').fit(X, y)",
     "BoostedKernel": "from mercer import BoostedKernel; BoostedKernel().fit(X, y)",
     "IdealizedKernel": "from mercer import IdealizedKernel; IdealizedKernel().fit(X, y)",
     "KernelBoost": "from mercer import KernelBoost; KernelBoost().fit(X, y)",

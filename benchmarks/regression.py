@@ -24,11 +24,10 @@ from benchmarks.measure import cpu_seconds, report
 from mercer import (
     ClippedScaler,
     KernelRegressor,
-    PerceptronRegressorCV,
+    PerceptronRegressor,
     StumpRegressor,
-    StumpRegressorCV,
     StumpSVC,
-    TreeRegressorCV,
+    TreeRegressor,
 )
 from mercer.kernels import Tree
 
@@ -92,9 +91,9 @@ SETS: dict[str, tuple[Callable[[int, int], Data], int]] = {
     "concrete": (draw_concrete, 500),
 }
 REGRESSORS = {
-    "stumps": StumpRegressorCV(max_bins=64, random_state=0),
-    "perceptrons": PerceptronRegressorCV(random_state=0),
-    "trees": TreeRegressorCV(random_state=0),
+    "stumps": StumpRegressor("cv", max_bins=64, random_state=0),
+    "perceptrons": PerceptronRegressor("cv", random_state=0),
+    "trees": TreeRegressor("cv", random_state=0),
     "KernelRegressor": KernelRegressor(Tree()),
 }
 
@@ -103,11 +102,11 @@ def compare_with_ebm(n: int = 100_000) -> None:
     """One fit each on additive data; C is chosen on other data of this size, or on these."""
     X, y = draw_additive(n, 1)
     X_new, y_new = draw_additive(50_000, 2)
-    C = StumpRegressorCV(max_bins=256, random_state=0).fit(*draw_additive(n, 3)).C_
+    C = StumpRegressor("cv", max_bins=256, random_state=0).fit(*draw_additive(n, 3)).C_
     StumpRegressor(max_bins=256).fit(X[:1000], y[:1000])  # compile
     with threadpool_limits(1):
         ours, model = cpu_seconds(lambda: StumpRegressor(C, max_bins=256).fit(X, y), repeats=3)
-        chosen, tuned = cpu_seconds(lambda: StumpRegressorCV(max_bins=256, random_state=0).fit(X, y))
+        chosen, tuned = cpu_seconds(lambda: StumpRegressor("cv", max_bins=256, random_state=0).fit(X, y))
         theirs, rival = cpu_seconds(lambda: HistGradientBoostingRegressor(random_state=0).fit(X, y))
     errors = [_rmse(y_new, m.predict(X_new)) for m in (model, tuned, rival)]
     detail = f"{ours:.2f} and {theirs:.2f} s, RMSE {errors[0]:.4f} and {errors[2]:.4f} (the noise is 0.5)"

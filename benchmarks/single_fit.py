@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import cpu_seconds, report, stump_gram
-from mercer import StumpSVC, StumpSVCCV
+from mercer import StumpSVC
 from mercer.datasets import threenorm
 
 
@@ -13,7 +13,7 @@ def main(n: int = 16_000) -> None:
     """Both are timed in CPU seconds."""
     X, y = threenorm(n, random_state=0)
     X_new, y_new = threenorm(10_000, random_state=1)
-    C = StumpSVCCV(max_bins=256).fit(X, y).C_
+    C = StumpSVC("cv", max_bins=256).fit(X, y).C_
     StumpSVC(C=C).fit(X[:100], y[:100])  # compile
     with threadpool_limits(1):
         ours, model = cpu_seconds(lambda: StumpSVC(C=C).fit(X, y), repeats=3)

@@ -41,7 +41,7 @@ NAMES = [
     "collections.OrderedDict", "functools.partial", "operator.methodcaller", "joblib.memory.Memory",
     "scipy.stats.norm", "antigravity.fly", "this.s", "__main__.X", "sklearn.svm._classes.SVC",
     "sklearn.svm.SVC", "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "mercer.parts.Nothing",
-    "mercer.svm.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction", "mercer.parts.Units",
+    "mercer.machines.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction", "mercer.parts.Units",
     "mercer.kernels.Projected", "mercer.cli.main",
 ]  # fmt: skip
 VALUES = (
@@ -323,7 +323,7 @@ def save_samples(folder):
         mercer.StumpSVC(max_bins=4).fit(X[two], y[two]),
         mercer.PerceptronSVC(method="sliced", n_directions=6, max_bins=4, random_state=0).fit(X[two], y[two]),
         mercer.PerceptronSVC().fit(X[two], y[two]),
-        mercer.KernelSVC(mercer.Superkernel(ard, random_state=0), solver="gram").fit(X[two], y[two]),
+        mercer.KernelSVC(mercer.Superkernel(ard, random_state=0), method="gram").fit(X[two], y[two]),
         mercer.kernels.Series(RBF(), "exp", np.array([1.0, 2.0]), np.array([1.0, 0.5])),
         boost,
         boost.kernel_,
@@ -331,16 +331,16 @@ def save_samples(folder):
         make_pipeline(StandardScaler(), mercer.KernelSVC(mercer.BoostedKernel(RBF(), n_rounds=2))).fit(X, y),
         SVC().fit(X, y),
         mercer.TreeSVC().fit(X, y),
-        mercer.TreeSVC(method="nystroem", n_landmarks=8, random_state=0).fit(X[two], y[two]),
+        mercer.TreeSVC(method="landmarks", n_landmarks=8, random_state=0).fit(X[two], y[two]),
         mercer.KernelSVC(mercer.RelevanceKernel(n_rounds=1, random_state=0)).fit(X, y),
         mercer.KernelSVC(mercer.IdealizedKernel(max_rank=2, random_state=0)).fit(X, y),
         mercer.KernelSVC(mercer.BlendedKernel(mercer.KernelBoost(n_rounds=1, random_state=0))).fit(
             X[two], y[two]
         ),
         mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).blend_,
-        mercer.StumpRegressorCV(Cs=2, loss="quantile", random_state=0).fit(X, y),
+        mercer.StumpRegressor("cv", Cs=2, loss="quantile", random_state=0).fit(X, y),
         mercer.PerceptronRegressor(method="sliced", n_directions=6, random_state=0).fit(X, y),
-        mercer.PerceptronRegressorCV(random_state=0).fit(X, y),
+        mercer.PerceptronRegressor("cv", random_state=0).fit(X, y),
         mercer.TreeRegressor(random_state=0).fit(X, y),
         mercer.KernelRegressor(RBF(), loss="epsilon_insensitive").fit(X, y),
         make_pipeline(encode, mercer.StumpSVC()).fit(table, y),

@@ -97,7 +97,7 @@ def test_the_rule_finds_imports_in_every_spelling(tmp_path, monkeypatch):
     (tmp_path / "kernels").mkdir()
     file = tmp_path / "kernels" / "spelled.py"
     file.write_text(
-        "import mercer.svm.stump\n"
+        "import mercer.machines.stump\n"
         "from mercer import search, __version__\n"
         "from mercer.report.page import write_report\n"
         "from ..solvers import svm_dual\n"
@@ -197,7 +197,7 @@ def test_every_name_and_room_is_there_when_asked_for():
         "import mercer\n"
         "for name in dir(mercer): getattr(mercer, name)\n"
         "assert {*mercer.__all__} == {*mercer._HOMES} < {*dir(mercer)}\n"
-        "assert mercer.StumpSVC is mercer.svm.StumpSVC\n"
+        "assert mercer.StumpSVC is mercer.machines.StumpSVC\n"
         "assert mercer.load is mercer.persistence.load\n"
         "assert not hasattr(mercer, 'stump')"
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import PerceptronRegressorCV, TreeRegressorCV, limits
+from mercer import PerceptronRegressor, TreeRegressor, limits
 from mercer.limits import check_gram_fits, check_memory
 
 
@@ -48,8 +48,8 @@ def test_folds_that_are_fitted_together_count_together():
 
 
 @pytest.mark.usefixtures("a_megabyte")
-@pytest.mark.parametrize("kind", [PerceptronRegressorCV, TreeRegressorCV])
+@pytest.mark.parametrize("kind", [PerceptronRegressor, TreeRegressor])
 def test_regressors_count_the_gram_matrices_of_all_folds_before_they_start(kind):
     X = np.random.default_rng(0).normal(size=(150, 2))
     with pytest.raises(MemoryError, match="5 Gram matrices of 120 rows"):
-        kind(method="exact", cv=5, random_state=0).fit(X, X[:, 0])
+        kind(method="gram", cv=5, random_state=0).fit(X, X[:, 0])

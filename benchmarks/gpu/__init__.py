@@ -33,6 +33,6 @@ def main(options: Sequence[str] = ()) -> None:
 def run_tests() -> None:
     """Run the tests of tensors, on the GPU as well where there is one."""
     tests = ROOT / "tests"
-    of_solvers = ("stump_svm/test_torch_rows.py", "boosted/test_tiled_pairs.py", "test_many_svms.py")
+    of_solvers = ("newton/test_torch_tables.py", "boosted/test_tiled_pairs.py")
     files = [*sorted(tests.rglob("test_*tensors.py")), *(tests / "solvers" / name for name in of_solvers)]
     subprocess.run([sys.executable, "-m", "pytest", "-q", *files], check=False, cwd=ROOT)

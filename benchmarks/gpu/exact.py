@@ -17,7 +17,7 @@ from sklearn import config_context
 from sklearn.svm import SVC
 
 from benchmarks.gpu.stump import ceiling, timed
-from mercer import BoostedKernel, PerceptronSVC, PerceptronSVCCV
+from mercer import BoostedKernel, PerceptronSVC
 from mercer.datasets import load
 from mercer.kernels import Perceptron, Stump
 
@@ -41,7 +41,7 @@ def main() -> None:
         some = slice(
             0, min(n, 3200)
         )  # a multiple of 16, as n is: Triton compiles other loops for other sizes
-        PerceptronSVC(method="exact").fit(X[some], y[some])
+        PerceptronSVC(method="gram").fit(X[some], y[some])
         BoostedKernel(n_rounds=2).fit(X[some], y[some])
         multiply(X, speeds["float64"])
         for data, samples in (("made", (X, y, new)), ("MNIST", digits(n, device))):
@@ -105,7 +105,7 @@ def multiply(X: torch.Tensor, speed: float) -> None:
 
 def fit_pairs(X: torch.Tensor, y: torch.Tensor, new: torch.Tensor) -> None:
     """Print the time of the SVMs of all pairs of classes, and how three of them compare with LIBSVM."""
-    model = PerceptronSVC(C=C, method="exact")
+    model = PerceptronSVC(C=C, method="gram")
     seconds, _ = timed(model.fit, X, y)
     peak = f", peak memory {torch.cuda.max_memory_allocated() / 2**30:.0f} GiB" if X.is_cuda else ""
     print(
@@ -149,7 +149,7 @@ def solve_by_libsvm(X: torch.Tensor, sign: np.ndarray, new: torch.Tensor) -> tup
 
 def fit_folds(X: torch.Tensor, y: torch.Tensor) -> None:
     """Print the time of the choice of C."""
-    model = PerceptronSVCCV(Cs=CS, cv=FOLDS, method="exact")
+    model = PerceptronSVC("cv", Cs=CS, cv=FOLDS, method="gram")
     seconds, _ = timed(model.fit, X, y)
     scores = ", ".join(f"{score:.4f}" for score in model.scores_.mean(0).tolist())
     print(

@@ -12,8 +12,8 @@ import torch
 from sklearn import clone, config_context
 
 from mercer import StumpSVC
-from mercer.solvers.stump_svm.torch_rows import TorchRows
-from mercer.svm.additive import TrainingRows
+from mercer.machines.additive import TrainingRows
+from mercer.solvers.newton.torch_tables import TorchTableRows
 
 D, BINS = 20, 256
 PENALTIES = (("hinge", 0.01), ("hinge", 1.0), ("log_loss", 0.01))
@@ -88,7 +88,7 @@ def passes(X: torch.Tensor) -> str:
     """Say what binning and the two loops of a pass take."""
     binning, rows = timed(TrainingRows.prepare, X, BINS, 0)
     ones = torch.ones(len(X), dtype=torch.float64, device=X.device)
-    part = TorchRows.of(rows.columns, ones, ones)
+    part = TorchTableRows.of(rows.columns, ones, ones)
     code = part.columns.code
     gather = min(timed(part.gather, code, part.value)[0] for _ in range(3))
     scatter = min(timed(part.scatter, code, ones)[0] for _ in range(3))

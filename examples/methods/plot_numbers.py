@@ -2,7 +2,7 @@
 Predict a number, and how sure that is
 ======================================
 
-*For a price, a yield, a time.* `StumpRegressorCV` is an additive model, :math:`f(x) = \\sum_d g_d(x_d) + b`:
+*For a price, a yield, a time.* `StumpRegressor` is an additive model, :math:`f(x) = \\sum_d g_d(x_d) + b`:
 one curve per feature shows what it has learned, and its folds tell how far predictions are off.
 """
 
@@ -14,7 +14,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from mercer import ClippedScaler, KernelRegressor, PerceptronRegressorCV, StumpRegressorCV, TreeRegressorCV
+from mercer import ClippedScaler, KernelRegressor, PerceptronRegressor, StumpRegressor, TreeRegressor
 from mercer.report import plot_shapes
 
 # %%
@@ -34,9 +34,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_
 # leave-one-out error of every C. Ridge regression draws a straight line for each feature.
 
 regressors = {
-    "stumps": StumpRegressorCV(random_state=0),
-    "perceptrons": PerceptronRegressorCV(random_state=0),
-    "trees": TreeRegressorCV(random_state=0),
+    "stumps": StumpRegressor("cv", random_state=0),
+    "perceptrons": PerceptronRegressor("cv", random_state=0),
+    "trees": TreeRegressor("cv", random_state=0),
     "Gaussian kernel": KernelRegressor(RBF(length_scale=5.0)),
     "ridge": RidgeCV(np.logspace(-3, 3, 13)),
 }

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from mercer import PerceptronSVCCV
+from mercer import PerceptronSVC
 from mercer.datasets import ringnorm, twonorm
 
 # %%
@@ -43,7 +43,7 @@ gauss = GridSearchCV(SVC(), {"C": Cs, "gamma": gammas})
 found = {}
 for name, (X, y) in sets.items():
     X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=300, stratify=y, random_state=0)
-    for kernel, search in (("perceptron", PerceptronSVCCV()), ("Gauss", gauss)):
+    for kernel, search in (("perceptron", PerceptronSVC("cv")), ("Gauss", gauss)):
         model = make_pipeline(MinMaxScaler((-1, 1)), clone(search))
         start = time.process_time()
         model.fit(X_train, y_train)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from mercer import StumpSVCCV
+from mercer import StumpSVC
 from mercer.report import plot_shapes
 
 # %%
@@ -32,7 +32,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, stratif
 # The kernel is a sum of distances over the features, so these are scaled to [−1, 1] first. C is chosen among
 # 11 values by 5-fold cross-validation. The alternative is an RBF-SVM, with C and γ chosen among 110 pairs.
 
-model = make_pipeline(MinMaxScaler((-1, 1)), StumpSVCCV()).fit(X_train, y_train)
+model = make_pipeline(MinMaxScaler((-1, 1)), StumpSVC("cv")).fit(X_train, y_train)
 grid = {"svc__C": [2.0**k for k in range(-5, 16, 2)], "svc__gamma": [2.0**k for k in range(-15, 4, 2)]}
 rival = GridSearchCV(make_pipeline(MinMaxScaler((-1, 1)), SVC()), grid).fit(X_train, y_train)
 print(f"{len(X_test)} held-out biopsies")

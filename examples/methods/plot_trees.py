@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC
 
-from mercer import StumpSVCCV, TreeSVCCV
+from mercer import StumpSVC, TreeSVC
 
 # %%
 # Data
@@ -31,8 +31,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random
 # Each chooses its parameters by cross-validation but the forest, which has none worth choosing.
 
 models = {
-    "all stumps": StumpSVCCV(),
-    "all trees": TreeSVCCV(),
+    "all stumps": StumpSVC("cv"),
+    "all trees": TreeSVC("cv"),
     "Gauss": GridSearchCV(SVC(), {"C": [1, 10, 100, 1000], "gamma": [0.1, 1, 10]}),
     "100 trees (forest)": RandomForestClassifier(random_state=0),
 }

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from mercer import ClippedScaler, StumpSVCCV, TableEncoder
+from mercer import ClippedScaler, StumpSVC, TableEncoder
 
 # %%
 # Data
@@ -62,7 +62,7 @@ print(", ".join(encoder.get_feature_names_out()))
 train, test, let_train, let_test = train_test_split(table, let, test_size=0.5, stratify=let, random_state=0)
 scaled = {}
 for scaler in (MinMaxScaler(), StandardScaler(), ClippedScaler()):
-    model = make_pipeline(TableEncoder(), scaler, StumpSVCCV()).fit(train, let_train)
+    model = make_pipeline(TableEncoder(), scaler, StumpSVC("cv")).fit(train, let_train)
     name = type(scaler).__name__
     scaled[name] = model[:-1].transform(test)[:, 0]
     print(f"{name:15} {100 * (1 - model.score(test, let_test)):.1f} % errors on {len(test)} new samples")

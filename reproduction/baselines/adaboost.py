@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
+from mercer.machines.labels import check_samples
 from mercer.parameters import check_count
-from mercer.svm.base import check_samples
 from mercer.validation import check_rows
 from reproduction.baselines.perceptron import Hyperplane, PerceptronLearner
 from reproduction.baselines.stump import TIE, DecisionStump, StumpLearner

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._typing import Array, Index
 from mercer.compiled import njit
 from mercer.limits import check_gram_fits
+from mercer.machines.labels import check_samples
 from mercer.parameters import check_count
-from mercer.svm.base import check_samples
 from mercer.validation import check_rows
 
 _BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB

@@ -27,8 +27,8 @@ from sklearn.svm import SVC
 
 from mercer._typing import Array, Labels
 from mercer.learners import KernelBoost
-from mercer.svm import KernelSVC
-from mercer.svm.multiclass import score_classes
+from mercer.machines import KernelSVC
+from mercer.machines.multiclass import score_classes
 from reproduction.harness import Method
 
 N_MUTUAL = 12
@@ -120,7 +120,7 @@ def mean_square(draw: Draw) -> float:
 def pair_decisions(model: Any, X: Array) -> Array:
     """Return the decision values of all pairs of classes (0, 1), (0, 2), …; positive for the later one."""
     if isinstance(model, KernelSVC):
-        return np.hstack([svms(X) for svms in model.svms_])
+        return np.hstack([svms(X) for svms in model.machines_])
     decisions = model.decision_function(X)
     return decisions[:, None] if decisions.ndim == 1 else -decisions  # scikit-learn: positive for the first
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._typing import Array, Labels
 from mercer.datasets import log_ratio, threenorm
-from mercer.svm import PerceptronSVCCV, StumpSVCCV
+from mercer.machines import PerceptronSVC, StumpSVC
 from reproduction.baselines import AdaBoostPerceptron, AdaBoostStump
 from reproduction.harness import Figure, png_canvas, seed_of
 from reproduction.ll05.tables1_2 import LOG2_C, N_TRAIN, ROUNDS, folds
@@ -29,9 +29,9 @@ def ensembles(seed: int) -> dict[str, Any]:
     """Return the four ensembles of the figure, not yet fitted: infinite ones left, finite ones right."""
     T = max(ROUNDS)
     return {
-        "SVM-Stump": StumpSVCCV(Cs=2.0**LOG2_C, cv=folds(seed)),
+        "SVM-Stump": StumpSVC("cv", Cs=2.0**LOG2_C, cv=folds(seed)),
         f"AdaBoost-Stump, T = {T}": AdaBoostStump(n_estimators=T),
-        "SVM-Perc": PerceptronSVCCV(Cs=2.0**LOG2_C, cv=folds(seed), method="exact"),
+        "SVM-Perc": PerceptronSVC("cv", Cs=2.0**LOG2_C, cv=folds(seed), method="gram"),
         f"AdaBoost-Perc, T = {T}": AdaBoostPerceptron(n_estimators=T, random_state=seed),
     }
 

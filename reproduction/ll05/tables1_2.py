@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from mercer import datasets
-from mercer.svm import PerceptronSVCCV, StumpSVCCV
+from mercer.machines import PerceptronSVC, StumpSVC
 from reproduction.baselines import AdaBoostPerceptron, AdaBoostStump
 from reproduction.harness import Method, Split, Table, published, random_split
 
@@ -53,12 +53,12 @@ def draw(row: str, seed: int) -> Split:
 
 def svm_stump(split: Split, seed: int) -> Sequence[float]:
     """Return the test error of the SVM with the stump kernel."""
-    return [error_of(StumpSVCCV(Cs=2.0**LOG2_C, cv=folds(seed)), split)]
+    return [error_of(StumpSVC("cv", Cs=2.0**LOG2_C, cv=folds(seed)), split)]
 
 
 def svm_perc(split: Split, seed: int) -> Sequence[float]:
     """Return the test error of the SVM with the perceptron kernel."""
-    return [error_of(PerceptronSVCCV(Cs=2.0**LOG2_C, cv=folds(seed), method="exact"), split)]
+    return [error_of(PerceptronSVC("cv", Cs=2.0**LOG2_C, cv=folds(seed), method="gram"), split)]
 
 
 def svm_gauss(split: Split, seed: int) -> Sequence[float]:

@@ -29,8 +29,8 @@ from sklearn.svm import SVC
 from mercer import datasets
 from mercer._typing import Array
 from mercer.learners import Superkernel
+from mercer.machines import KernelSVC
 from mercer.superkernels import GaussianHarmonic, Risk
-from mercer.svm import KernelSVC
 from reproduction.harness import (
     Method,
     Number,

@@ -12,28 +12,20 @@ if TYPE_CHECKING:
         RelevanceKernel,
         Superkernel,
     )
+    from mercer.machines import (
+        KernelRegressor,
+        KernelSVC,
+        PerceptronRegressor,
+        PerceptronSVC,
+        StumpRegressor,
+        StumpSVC,
+        TreeRegressor,
+        TreeSVC,
+    )
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
     from mercer.preprocessing import ClippedScaler, TableEncoder
-    from mercer.regression import (
-        KernelRegressor,
-        PerceptronRegressor,
-        PerceptronRegressorCV,
-        StumpRegressor,
-        StumpRegressorCV,
-        TreeRegressor,
-        TreeRegressorCV,
-    )
     from mercer.search import KernelSearchCV, KernelSearchRegressor
-    from mercer.svm import (
-        KernelSVC,
-        PerceptronSVC,
-        PerceptronSVCCV,
-        StumpSVC,
-        StumpSVCCV,
-        TreeSVC,
-        TreeSVCCV,
-    )
 
 
 __all__ = [
@@ -48,20 +40,14 @@ __all__ = [
     "KernelSearchRegressor",
     "Pairs",
     "PerceptronRegressor",
-    "PerceptronRegressorCV",
     "PerceptronSVC",
-    "PerceptronSVCCV",
     "RelevanceKernel",
     "StumpRegressor",
-    "StumpRegressorCV",
     "StumpSVC",
-    "StumpSVCCV",
     "Superkernel",
     "TableEncoder",
     "TreeRegressor",
-    "TreeRegressorCV",
     "TreeSVC",
-    "TreeSVCCV",
     "load",
     "save",
 ]
@@ -74,26 +60,20 @@ _HOMES = {
     "ClippedScaler": "preprocessing",
     "IdealizedKernel": "learners",
     "KernelBoost": "learners",
-    "KernelRegressor": "regression",
-    "KernelSVC": "svm",
+    "KernelRegressor": "machines",
+    "KernelSVC": "machines",
     "KernelSearchCV": "search",
     "KernelSearchRegressor": "search",
     "Pairs": "pairs",
-    "PerceptronRegressor": "regression",
-    "PerceptronRegressorCV": "regression",
-    "PerceptronSVC": "svm",
-    "PerceptronSVCCV": "svm",
+    "PerceptronRegressor": "machines",
+    "PerceptronSVC": "machines",
     "RelevanceKernel": "learners",
-    "StumpRegressor": "regression",
-    "StumpRegressorCV": "regression",
-    "StumpSVC": "svm",
-    "StumpSVCCV": "svm",
+    "StumpRegressor": "machines",
+    "StumpSVC": "machines",
     "Superkernel": "learners",
     "TableEncoder": "preprocessing",
-    "TreeRegressor": "regression",
-    "TreeRegressorCV": "regression",
-    "TreeSVC": "svm",
-    "TreeSVCCV": "svm",
+    "TreeRegressor": "machines",
+    "TreeSVC": "machines",
     "load": "persistence",
     "save": "persistence",
 }
@@ -103,7 +83,6 @@ _ROOMS = {
     "kernels",
     "losses",
     "metrics",
-    "regression",
     "report",
     "superkernels",
 }

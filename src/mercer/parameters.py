@@ -15,12 +15,14 @@ def check_positive(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
 
 
-def check_count(value: Any, name: str, least: int = 1) -> None:
-    """Raise unless the parameter is a whole number of at least `least`."""
+def check_count(value: Any, name: str, least: int = 1, most: float = np.inf) -> None:
+    """Raise unless the parameter is a whole number of at least `least`, and at most `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {value!r}.")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, got {value!r}.")
 
 
 def check_option(value: Any, name: str, options: Sequence[Any]) -> None:

@@ -475,11 +475,11 @@ def test_where_nothing_can_be_learned_the_kernel_is_zero_and_it_says_so(base, tr
     assert len(learner.get_feature_names_out()) == 0
 
 
-@pytest.mark.parametrize("solver", ["gram", "features", "auto"])
-def test_an_svm_with_a_kernel_of_zero_takes_the_larger_class(solver):
+@pytest.mark.parametrize("method", ["gram", "features", "auto"])
+def test_an_svm_with_a_kernel_of_zero_takes_the_larger_class(method):
     y = np.array([0, 0, 1, 1, 1, 0, 1])
     with pytest.warns(ConvergenceWarning, match="no direction"):
-        model = KernelSVC(BoostedKernel(), solver=solver).fit(np.zeros((7, 2)), y)
+        model = KernelSVC(BoostedKernel(), method=method).fit(np.zeros((7, 2)), y)
     assert_array_equal(model.predict(np.eye(2)), [1, 1])
 
 

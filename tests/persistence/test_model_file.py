@@ -80,7 +80,7 @@ def around_mercer():
         make_pipeline(StandardScaler(), FunctionTransformer(np.arctan), mercer.KernelSVC(learner)),
         make_pipeline(columns, mercer.KernelSVC(class_weight={False: 1.0, True: 2.0})),
         make_pipeline(VarianceThreshold(), PCA(3), mercer.StumpSVC(class_weight={0: 1, 1: 3})),
-        mercer.StumpSVCCV(Cs=2, cv=StratifiedKFold(2, shuffle=True, random_state=0)),
+        mercer.StumpSVC("cv", Cs=2, cv=StratifiedKFold(2, shuffle=True, random_state=0)),
         make_union(RobustScaler(), QuantileTransformer(n_quantiles=9), PowerTransformer(), Normalizer()),
         make_pipeline(MinMaxScaler(), MaxAbsScaler(), learner, SVC(kernel=RBF(2.0))),
         make_pipeline(SimpleImputer(add_indicator=True), OrdinalEncoder(handle_unknown="error"), SVR()),

@@ -70,7 +70,7 @@ def test_no_module_of_mercer_that_is_not_public_is_in_a_file(tmp_path, rng):
 @pytest.fixture
 def renamed(monkeypatch):
     """Move the modules of `PerceptronSVC`, and rename the classes there that are not public."""
-    homes = ("mercer.svm.additive", "mercer.svm.perceptron")
+    homes = ("mercer.machines.additive", "mercer.machines.perceptron")
     moved = types.ModuleType("mercer.moved")
     kinds = {
         name: getattr(sys.modules[place[0]], place[1]) for name, place in CLASSES.items() if place[0] in homes
@@ -105,7 +105,7 @@ def test_a_file_is_loaded_after_private_modules_and_classes_were_renamed(tmp_pat
 
 @pytest.mark.parametrize(
     "name",
-    ["mercer.svm.stump.StumpSVC", "mercer.StumpSVM", "mercer.parts.Nothing", "sklearn.svm._classes.SVC"],
+    ["mercer.machines.stump.StumpSVC", "mercer.StumpSVM", "mercer.parts.Nothing", "sklearn.svm._classes.SVC"],
 )
 def test_an_unknown_class_is_refused_by_its_name_and_the_version(tmp_path, name):
     mercer.save(mercer.KernelSVC(), tmp_path / "model")

@@ -61,7 +61,7 @@ def attacks(command):
             "mercer.cli",
         ),
         "a name that mercer imports": (
-            node("ObjectNode", "mercer.svm.dual.partial", content=nothing),
+            node("ObjectNode", "mercer.machines.dual.partial", content=nothing),
             "partial",
         ),
         "a function as a value": (system, "os.system"),
@@ -79,7 +79,10 @@ def attacks(command):
             node("OperatorFuncNode", "operator.methodcaller", attrs=say),
             "operator.methodcaller",
         ),
-        "a method": (node("MethodNode", "mercer.svm.stump.StumpSVC", content={"func": "fit"}), "MethodNode"),
+        "a method": (
+            node("MethodNode", "mercer.machines.stump.StumpSVC", content={"func": "fit"}),
+            "MethodNode",
+        ),
         "a factory of a dictionary": (
             node(
                 "DefaultDictNode",
@@ -231,8 +234,8 @@ DANGEROUS = [
     "sklearn.tree._tree:Tree", "sklearn.neighbors._kd_tree:KDTree", "sklearn.utils:Bunch.fromkeys",
     "sklearn.utils._testing:TempMemmap", "sklearn.datasets._base:load_files", "numpy:load", "numpy:memmap",
     "numpy:fromfile", "numpy:frompyfunc", "numpy:vectorize", "numpy:void", "mercer.cli:main",
-    "reproduction.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.svm.dual:Parallel",
-    "mercer.svm.dual:partial", "mercer.svm:StumpSVC", "functools:partial",
+    "reproduction.harness.store:Store", "mercer.persistence.archive:ZipFile", "mercer.machines.dual:Parallel",
+    "mercer.machines.dual:partial", "mercer.machines:StumpSVC", "functools:partial",
     "operator:methodcaller", "types:FunctionType", "types:CodeType",
 ]  # fmt: skip
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, StumpSVCCV, TreeSVCCV
+from mercer import ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC, TreeSVC
 from search.odd_classifiers import Sign, start_journal, two_blobs
 
 X, Y = make_classification(120, 4, flip_y=0.1, random_state=0)
@@ -91,7 +91,7 @@ def test_groups_and_weights_come_by_routing_and_through_a_pipeline():
         assert all(hasattr(one, "best_estimator_") for one in found["estimator"])
 
 
-@pytest.mark.parametrize("estimator", [StumpSVCCV, TreeSVCCV])
+@pytest.mark.parametrize("estimator", [StumpSVC, TreeSVC])
 def test_the_choice_of_C_gets_its_groups(estimator):
     model = estimator(Cs=[0.01, 1.0], cv=GroupKFold(4)).fit(X, Y, groups=GROUPS)
     listed = list(GroupKFold(4).split(X, Y, GROUPS))

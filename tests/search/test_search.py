@@ -200,9 +200,9 @@ def test_an_svm_on_the_kernel_that_was_found_decides_as_the_winner_does(model):
 
 
 def test_a_winner_with_a_C_of_its_own_choice_has_a_kernel_and_a_stranger_has_none():
-    stump = search_among({"it": mercer.StumpSVCCV(Cs=2, cv=2)}, cv=2).fit(*MOONS)
+    stump = search_among({"it": mercer.StumpSVC("cv", Cs=2, cv=2)}, cv=2).fit(*MOONS)
     assert isinstance(stump.best_kernel_.base, mercer.kernels.Stump)
-    perceptron = search_among({"it": mercer.PerceptronSVCCV(Cs=2, cv=2)}, cv=2).fit(*MOONS)
+    perceptron = search_among({"it": mercer.PerceptronSVC("cv", Cs=2, cv=2)}, cv=2).fit(*MOONS)
     assert isinstance(perceptron.best_kernel_.base, mercer.kernels.Perceptron)
     for stranger in (LogisticRegression(), SVC(kernel="poly")):
         assert search_among({"it": stranger}, cv=2).fit(*MOONS).best_kernel_ is None

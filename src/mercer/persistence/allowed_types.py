@@ -20,14 +20,14 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelRegressor "
-    "KernelSVC KernelSearchCV KernelSearchRegressor Pairs PerceptronRegressor PerceptronRegressorCV "
-    "PerceptronSVC PerceptronSVCCV RelevanceKernel StumpRegressor StumpRegressorCV StumpSVC StumpSVCCV "
-    "Superkernel TableEncoder TreeRegressor TreeRegressorCV TreeSVC TreeSVCCV",
+    "KernelSVC KernelSearchCV KernelSearchRegressor Pairs PerceptronRegressor "
+    "PerceptronSVC RelevanceKernel StumpRegressor StumpSVC "
+    "Superkernel TableEncoder TreeRegressor TreeSVC",
     "mercer.kernels": "Combination Mapped Mixture Perceptron PerceptronEnsemble Projected Ranked Rescaled "
     "Series Stump StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "SquaredRisk Widths",
-    "mercer.regression": "UnseenErrors",
+    "mercer.machines": "UnseenErrors",
     "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric NumberBlend "
     "SearchResult",
     "sklearn.pipeline": "FeatureUnion Pipeline",
@@ -51,18 +51,17 @@ PUBLIC = {
 
 # Classes that are not public, by stable names; where they are may change, the names may not
 PARTS = {
-    "mercer.parts.AdditiveFunction": "mercer.svm.additive.AdditiveFunction",
+    "mercer.parts.AdditiveFunction": "mercer.machines.functions.AdditiveFunction",
     "mercer.parts.CategoryColumn": "mercer.preprocessing.kinds.CategoryColumn",
     "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",
-    "mercer.parts.DistanceFunction": "mercer.svm.perceptron.DistanceFunction",
+    "mercer.parts.AdditiveFunctions": "mercer.machines.functions.AdditiveFunctions",
+    "mercer.parts.KernelFunction": "mercer.machines.functions.KernelFunction",
     "mercer.parts.NumberColumn": "mercer.preprocessing.kinds.NumberColumn",
     "mercer.parts.NumberFormat": "mercer.preprocessing.numbers.NumberFormat",
-    "mercer.parts.PairwiseSVMs": "mercer.svm.kernel_svc.PairwiseSVMs",
-    "mercer.parts.SlicedFunction": "mercer.svm.perceptron.SlicedFunction",
     "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
-    "mercer.parts.TargetScaling": "mercer.regression.base.TargetScaling",
+    "mercer.parts.TargetScaling": "mercer.machines.targets.TargetScaling",
     "mercer.parts.TextColumn": "mercer.preprocessing.kinds.TextColumn",
-    "mercer.parts.Units": "mercer.svm.additive.Units",
+    "mercer.parts.Units": "mercer.machines.functions.Units",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
 }
 

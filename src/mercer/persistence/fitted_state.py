@@ -41,7 +41,7 @@ SVM = (  # the functions that decide are classes of their own
     Field("dual_coef_", "p n"),
     Field("intercept_", "p"),
 )
-KINDS_OF_PATHS = ("Perceptron", "Stump", "Tree")
+KINDS_OF_MACHINES = ("Perceptron", "Stump", "Tree")
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 # Of estimators these attributes are there once they are fitted; the others have theirs always
@@ -53,13 +53,11 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("units.offset", "D"),
         Field("intercept"),
     ),
-    "mercer.parts.SlicedFunction": (Field("directions", "d D"), Field("additive.knots", "D k")),
-    "mercer.parts.DistanceFunction": (Field("support", "n D"), Field("coef", "n"), Field("intercept")),
-    "mercer.parts.PairwiseSVMs": (
+    "mercer.parts.AdditiveFunctions": (Field("directions", "d D", may_be_none=True),),
+    "mercer.parts.KernelFunction": (
         Field("anchors", "n D", may_be_none=True),
         Field("coef", "n p"),
         Field("intercept", "p"),
-        Field("n_iter", "p", INDEX, least=0),
     ),
     "mercer.parts.SpanFeatures": (Field("rows", "n D"),),
     "mercer.parts.NumberColumn": (Field("median"),),
@@ -100,22 +98,15 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("low", "D", may_be_none=True),
         Field("high", "D", may_be_none=True),
     ),
-    "mercer.StumpSVC": SVM,
-    "mercer.StumpSVCCV": SVM,
-    "mercer.PerceptronSVC": SVM,
-    "mercer.PerceptronSVCCV": SVM,
-    "mercer.TreeSVC": SVM,
-    "mercer.TreeSVCCV": SVM,
+    **{f"mercer.{kind}SVC": SVM for kind in KINDS_OF_MACHINES},
+    "mercer.KernelSVC": (Field("intercept_", "p"),),
     "mercer.parts.TargetScaling": (Field("offset", "p"), Field("scale", "p", least=TINY)),
-    "mercer.regression.UnseenErrors": (
+    "mercer.machines.UnseenErrors": (
         Field("error", "n p", may_be_empty=False),
         Field("weight", "n", least=0),
     ),
-    "mercer.KernelRegressor": (Field("_scaling.offset", "p"), Field("machine_.intercept", "p")),
-    **{f"mercer.{kind}Regressor": (Field("_scaling.offset", "p"),) for kind in KINDS_OF_PATHS},
     **{
-        f"mercer.{kind}RegressorCV": (Field("_scaling.offset", "p"), Field("unseen_.error", "n p"))
-        for kind in KINDS_OF_PATHS
+        f"mercer.{kind}Regressor": (Field("_scaling.offset", "p"),) for kind in ("Kernel", *KINDS_OF_MACHINES)
     },
     "mercer.search.Blend": (
         Field("weights", "m", least=0),

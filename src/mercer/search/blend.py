@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
-from mercer.regression.intervals import UnseenErrors, check_coverage
+from mercer.machines.intervals import UnseenErrors, check_coverage
 from mercer.search.calibration import by_class, log_losses
 from mercer.search.decisions import decision_values
 from mercer.search.result import Measure

@@ -11,13 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC, SVR
 
 from mercer.kernels import Perceptron, Stump
-from mercer.regression import (
-    PerceptronRegressor,
-    PerceptronRegressorCV,
-    StumpRegressor,
-    StumpRegressorCV,
-)
-from mercer.svm import KernelSVC, PerceptronSVC, PerceptronSVCCV, StumpSVC, StumpSVCCV, TreeSVC
+from mercer.machines import KernelSVC, PerceptronRegressor, PerceptronSVC, StumpRegressor, StumpSVC, TreeSVC
 
 REFERENCE = "RBF-SVM"  # what the others are compared with
 NAMES = (
@@ -49,8 +43,8 @@ FEW_ROWS = 1000  # of more rows a kernel may be more local
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
-STUMPS = (StumpSVC, StumpSVCCV, StumpRegressor, StumpRegressorCV)
-PERCEPTRONS = (PerceptronSVC, PerceptronSVCCV, PerceptronRegressor, PerceptronRegressorCV)
+STUMPS = (StumpSVC, StumpRegressor)
+PERCEPTRONS = (PerceptronSVC, PerceptronRegressor)
 
 
 class Candidate(NamedTuple):

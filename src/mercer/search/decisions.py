@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mercer._typing import Array, Index
 from mercer.lazy import is_instance
-from mercer.svm.base import SVMClassifier
+from mercer.machines.classifier import Classifier
 
 
 def decide(fitted: Any, X: Array, classes: NDArray[Any]) -> tuple[Index, Array]:
@@ -16,7 +16,7 @@ def decide(fitted: Any, X: Array, classes: NDArray[Any]) -> tuple[Index, Array]:
     Of two classes there is one column. Who has no decision values says them by probabilities, or by 1 for a
     class and 0 for the others; a class that it has not seen comes last.
     """
-    if isinstance(fitted, SVMClassifier):
+    if isinstance(fitted, Classifier):
         chosen, values = fitted._predict_with_values(X)
         return np.searchsorted(classes, chosen), _align(values, fitted.classes_, classes)
     if hasattr(fitted, "decision_function"):

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from mercer._typing import Array, Index
 from mercer.learners import RelevanceKernel
-from mercer.regression import (
+from mercer.machines import (
     KernelRegressor,
     PerceptronRegressor,
     StumpRegressor,

@@ -14,14 +14,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
 from mercer.limits import one_thread
-from mercer.regression import KernelRegressor
+from mercer.machines import KernelRegressor, KernelSVC
+from mercer.machines.machine import learn
 from mercer.search.candidates import Candidate, kernel_of
 from mercer.search.race import Outcome
 from mercer.search.scoring import ACCURACY, Scoring
 from mercer.search.task import ONE_THREAD, Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
-from mercer.svm import KernelSVC
-from mercer.svm.kernel_svc import learn
-from mercer.svm.libsvm import without_last_digits
+from mercer.solvers.libsvm import without_last_digits
 
 FEW_ROWS = 1000  # of so many none is spared: with fewer, a comparison would say little
 TESTED = 1000  # of a fold, at most, where samples to learn from are fewer than there are

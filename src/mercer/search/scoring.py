@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Flags, Index
+from mercer.machines.selection import check_score
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.result import Metric
 from mercer.search.scorers import ABOUT_ONE_CLASS, find_positive, find_scorer
-from mercer.svm.selection import check_score
 
 ERROR = Metric(
     key="error",

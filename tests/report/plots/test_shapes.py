@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScaler, StandardScaler
 
-from mercer import StumpRegressor, StumpSVC, StumpSVCCV
+from mercer import StumpRegressor, StumpSVC
 from mercer.datasets import twonorm
+from mercer.machines.additive import ShapeFunction
 from mercer.report import plot_shapes
 from mercer.report.plots.additive_model import AdditiveModel
-from mercer.svm.additive import ShapeFunction
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def bars(ax):
 
 
 @pytest.mark.parametrize("X_given", [False, True])
-@pytest.mark.parametrize("model", [StumpSVC(C=0.1), StumpSVCCV(3, cv=2), StumpSVC(C=0.1, max_bins=8)])
+@pytest.mark.parametrize("model", [StumpSVC(C=0.1), StumpSVC("cv", Cs=3, cv=2), StumpSVC(C=0.1, max_bins=8)])
 def test_the_curves_and_the_intercept_sum_to_the_decision_function(rows, model, X_given, rng):
     X, y = rows
     model.fit(X, y)

@@ -218,7 +218,7 @@ def test_support_vectors_are_marked():
     model = classifiers.fit_kernelboost(draw, 0, SETTINGS, dissolve=False)
     ax = Figure().subplots()
     figure2.mark_support(ax, model, draw)
-    oracle = SVC(C=300.0, kernel=model.svms_[0].kernel, tol=1e-6).fit(draw.X, draw.y)
+    oracle = SVC(C=300.0, kernel=model.machines_[0].kernel, tol=1e-6).fit(draw.X, draw.y)
     marked = {tuple(row) for row in ax.collections[0].get_offsets()}
     assert {tuple(row) for row in draw.X[oracle.support_]} <= marked
     assert len(marked) < len(draw.X)

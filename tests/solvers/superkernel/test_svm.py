@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.linear_svm import solve_linear_svm
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.svm import SVC
 
-from mercer.solvers.linear_svm import solve_linear_svm
 from mercer.solvers.superkernel import svm
 from mercer.solvers.superkernel.svm import balance, best_bias, solve_dense_svm, turn_round
 

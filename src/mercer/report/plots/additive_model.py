@@ -12,10 +12,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.machines import ShapeFunction, StumpRegressor, StumpSVC
 from mercer.preprocessing.scaling import ClippedScaler
-from mercer.regression import StumpRegressor, StumpRegressorCV
-from mercer.svm import StumpSVC, StumpSVCCV
-from mercer.svm.additive import ShapeFunction
 
 LINEAR_SCALERS = (ClippedScaler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 
@@ -62,7 +60,7 @@ def read_model(model: Any, problem: int | None, names: Sequence[str] | None) -> 
     """Take a fitted additive model, or a pipeline that ends in one, apart."""
     steps: list[Any] = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *scalers, svm = steps
-    if not isinstance(svm, StumpSVC | StumpSVCCV | StumpRegressor | StumpRegressorCV):
+    if not isinstance(svm, StumpSVC | StumpRegressor):
         raise TypeError(
             f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC, StumpRegressor, or one of "
             "these with CV."

@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Index
+from mercer.machines import KernelSVC
 from mercer.report.plots.style import COLOURS, make_axes
-from mercer.svm import KernelSVC
 
 SIZE = (4.5, 3.2)  # inches
 MOST_ROUNDS = 12  # that an SVM is fitted for; the others lie between

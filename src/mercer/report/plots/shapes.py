@@ -38,7 +38,7 @@ def plot_shapes(
 
     Parameters
     ----------
-    model : StumpSVC, StumpSVCCV, StumpRegressor or StumpRegressorCV, or a pipeline that ends in one
+    model : StumpSVC, StumpSVC, StumpRegressor or StumpRegressor, or a pipeline that ends in one
         A fitted model. Of a pipeline of linear scalers (`ClippedScaler`, `MinMaxScaler`,
         `StandardScaler`, `MaxAbsScaler`, `RobustScaler`) and the model, the x axes
         show the values before scaling.

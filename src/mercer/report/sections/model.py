@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.machines import StumpSVC
 from mercer.report.content import Omitted, Section, Subject
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots import gaussians, rounds
@@ -13,7 +14,6 @@ from mercer.report.plots.rounds import plot_rounds, staged_errors
 from mercer.report.plots.shapes import PANEL_SIZE, SIDES, draw_panels, prepare_shapes
 from mercer.report.plots.style import ink, plain_text
 from mercer.search.words import is_blend, percent
-from mercer.svm import StumpSVC, StumpSVCCV
 
 SHAPE_COLUMNS, MOST_SHAPES = 2, 6  # of a picture: a phone has room for two panels side by side
 SHAPE_WIDTH = 4.5  # inches
@@ -44,7 +44,7 @@ def show_rounds(subject: Subject) -> Section:
 def show_shapes(subject: Subject) -> Section:
     """Return the shape functions of a stump SVM."""
     data = subject.held_out
-    if data is None or not isinstance(data.model[-1], StumpSVC | StumpSVCCV):
+    if data is None or not isinstance(data.model[-1], StumpSVC):
         raise Omitted(NOT_ADDITIVE)
     if len(subject.levels) == len(subject.feature_names):
         raise Omitted("all features are levels of categories")
@@ -63,7 +63,7 @@ def show_shapes(subject: Subject) -> Section:
 def show_levels(subject: Subject) -> Section:
     """Return what the levels of categories contribute to a stump SVM."""
     data = subject.held_out
-    if data is None or not isinstance(data.model[-1], StumpSVC | StumpSVCCV):
+    if data is None or not isinstance(data.model[-1], StumpSVC):
         raise Omitted(NOT_ADDITIVE)
     if not subject.levels:
         raise Omitted("there are no categories")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.regression import StumpRegressor
+from mercer.machines import StumpRegressor
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import draw_picture

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer._typing import Array
+from mercer.solvers.newton import centre
 from mercer.solvers.superkernel.cutting_planes import Plane, minimize_by_planes
 from mercer.solvers.superkernel.grams import Grams
 from mercer.solvers.superkernel.risk import first_guess
-from mercer.solvers.superkernel.svm import centre
 from mercer.solvers.superkernel.weights import KernelWeights, Penalty, Stopping
 
 

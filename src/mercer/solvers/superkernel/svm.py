@@ -5,8 +5,9 @@ r"""An SVM on a Gram matrix that changes a little each time: warm starts, and a 
 
 whose primal is :math:`\min_{f, b} \tfrac12 \|f\|^2 + \sum_i \max(0, 1 - y_i (f(x_i) + b))`. Since Σc = 0, it
 is the same with :math:`-D` in place of K for :math:`D_{ij} = \tfrac12 (K_{ii} + K_{jj}) - K_{ij}`, half of
-the squared distance: so SMO (`superkernel.smo`) solves it. Its steps become too many where the kernel is
-large and nearly of low rank; there an interior-point method on a factor of K takes over.
+the squared distance: so SMO (`superkernel.smo`) solves it. From a start that is near it makes a few hundred
+steps of O(n), where `newton.GramRows` factors a matrix several times. Its steps become too many where the
+kernel is large and nearly of low rank; there Newton steps on a factor of K take over (`newton.FeatureRows`).
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 from mercer._typing import Array
 from mercer.compiled import njit
 from mercer.solvers.cholesky import factor_gram
-from mercer.solvers.linear_svm import solve_linear_svm
+from mercer.solvers.newton import HINGE, FeatureRows, centre, solve_path
 from mercer.solvers.superkernel.smo import descend
 
 
@@ -32,12 +33,12 @@ class SVMSettings(NamedTuple):
     """Where a rough gap is asked for, the first residual is this multiple of it, up to this number: a finer
     one takes steps that nobody asked for."""
     few_steps: int = 50
-    """SMO's steps per row before interior points get their turn. Fewer, and easy problems pay for a factor of
+    """SMO's steps per row before Newton steps get their turn. Fewer, and easy problems pay for a factor of
     K; more, and hard ones are waited for in vain."""
     most_steps: int = 1000
-    """SMO's steps per row where the rank is too high for interior points: it ends whatever happens."""
+    """SMO's steps per row where the rank is too high for Newton steps: it ends whatever happens."""
     low_rank: int = 150
-    """Largest p² per row, for a kernel of rank p, up to which interior points cost less than those steps."""
+    """Largest p² per row, for a kernel of rank p, up to which Newton steps cost less than those steps."""
 
 
 SETTINGS = SVMSettings()
@@ -66,7 +67,7 @@ def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool 
     tol : float
         The gap, as a share of the primal value.
     is_hard : bool
-        Whether to begin with the interior-point method.
+        Whether to begin with Newton steps.
     """
     if not is_hard:
         half = 0.5 * np.diag(K)
@@ -82,11 +83,11 @@ def solve_dense_svm(K: Array, y: Array, start: Array, tol: float, is_hard: bool 
         turn_round(K, 0.5 * np.diag(K))
         return _descend(K, y, start, tol, SETTINGS.most_steps)
     F = factor.coordinates(K[:, factor.landmarks])
-    inner = solve_linear_svm(F, y, np.ones(len(y)), tol=max(tol / 10.0, 1e-9))
-    coef = _make_feasible(np.clip(inner.dual, 0.0, 1.0) * y)
+    (inner,) = solve_path(FeatureRows.of(F, y, np.ones(len(y))), [1.0], HINGE, tol=max(tol, 1e-8))
+    coef, w = _make_feasible(inner.coef), inner.function.coef
     found = _judge(y, coef, K @ coef, is_hard=True)
     # a large kernel makes much of rounding errors in c; w, in the span of the landmarks, has none of them
-    primal = 0.5 * float(inner.w @ inner.w) + hinge_loss(y, F @ inner.w)
+    primal = 0.5 * float(w @ w) + hinge_loss(y, F @ w)
     return found._replace(primal=min(found.primal, primal))
 
 
@@ -96,13 +97,6 @@ def turn_round(K: Array, half: Array) -> None:
     for i in range(len(K)):
         for j in range(len(K)):
             K[i, j] = (half[i] + half[j]) - K[i, j]
-
-
-def centre(K: Array) -> None:
-    """Move the rows' mean to zero, in place: a factor of K spends no digits on what Σc = 0 makes void."""
-    means = K.mean(axis=1) - 0.5 * K.mean()
-    K -= means[:, None]
-    K -= means[None, :]
 
 
 def _descend(distance: Array, y: Array, start: Array, tol: float, steps: int) -> DenseSVM:

@@ -1,0 +1,212 @@
+"""What every machine is: a kernel, a loss, and rows. The fronts are `machines.classifier` and `machines.regressor`."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.callback import CallbackContext, CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import _check_feature_names, has_fit_parameter
+
+from mercer._typing import Array
+from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, take, to_numpy
+from mercer.kernels.tree import fit_kernel
+from mercer.learners.base import check_unlabelled, report_steps
+from mercer.machines.places import check_place
+from mercer.machines.rows_of import METHODS, How, Options, PreparedSamples, Solved, choose_method
+from mercer.machines.selection import make_grid
+from mercer.parameters import check_count, check_option, check_positive
+from mercer.solvers.newton import HINGE, Loss
+
+
+class Machine(CallbackSupportMixin, BaseEstimator, ABC):
+    r"""A machine of a kernel k and a loss ℓ: min ½‖f‖²_k + C Σ_i w_i ℓ(y_i, f(x_i) + b).
+
+    A subclass says which kernels it chooses among (`_kernels`) and how its parameters say to compute (`_how`).
+    It has the parameters `C`, `Cs`, `cv`, `scoring`, `loss`, `tol`, `max_iter`, `random_state` and `n_jobs`.
+    """
+
+    _methods: ClassVar[Sequence[str]] = METHODS
+    _grid: ClassVar[tuple[int, int]]  # exponents of two: the ends of a grid of C of so many values
+
+    @abstractmethod
+    def _kernels(self, X: Array, y: Any, weight: Array, given: dict[str, Any]) -> list[Any]:
+        """Return the kernels to choose among, learned from samples if there is something to learn."""
+
+    @abstractmethod
+    def _how(self) -> How:
+        """Return how to compute, as the parameters say: `choose_method` says what "auto" is."""
+
+    @property
+    def _learns(self) -> bool:
+        """Whether the kernel is learned from the targets: then each fold must learn its own."""
+        return False
+
+    @property
+    def _given_C(self) -> Any:
+        return self._usual_C if self.C is None else self.C
+
+    @property
+    def _usual_C(self) -> Any:
+        """What `C` is if it is None."""
+        return None
+
+    @property
+    def _selects(self) -> bool:
+        return isinstance(self._given_C, str)
+
+    @property
+    def _is_relative(self) -> bool:
+        """Whether C is divided by the spread of the samples, so that the kernel's scale does not matter."""
+        return False
+
+    def _unit(self, prepared: PreparedSamples, weight: Array) -> float:
+        """Return what C is divided by."""
+        return (prepared.spread(weight) if self._is_relative else 0.0) or 1.0
+
+    def _check_machine(self) -> None:
+        """Check the parameters that all machines have."""
+        if self._selects:
+            check_option(self._given_C, "C", ("cv",))
+            self.Cs_ = make_grid(self.Cs, *self._grid)
+        else:
+            check_positive(self._given_C, "C")
+        check_positive(self.tol, "tol")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+        how = self._how()
+        check_option(how.method, "method", self._methods)
+        check_count(how.n_landmarks, "n_landmarks")
+        if how.max_bins is not None:
+            check_count(how.max_bins, "max_bins", least=2, most=65_536)
+        if how.n_directions is not None:
+            check_count(how.n_directions, "n_directions")
+
+    def _resolve(self, kernel: Any, loss: Loss, X: Array, n_classes: int, effort: float = np.inf) -> How:
+        """Decide how to compute, once for all problems and folds."""
+        how = self._how()
+        seed = self._draw_seed()
+        self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
+        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE)
+
+    def _draw_seed(self) -> int:
+        """Draw one seed for all problems and folds: the same result on one thread and on two."""
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _computes_on(self, X: Array) -> bool:
+        """Return whether samples are computed with where they are, or by way of NumPy."""
+        if is_of_numpy(X):
+            return True
+        how = self._how()
+        return is_of_torch(X) and not (how.method == "table" and how.max_bins is None)
+
+    @property
+    def edge_(self) -> str | None:
+        """The end of the values that `C_` is at, "lower" or "upper"; there, further values may be better."""
+        ends = {float(self.Cs_[0]): "lower", float(self.Cs_[-1]): "upper"}
+        return ends.get(self.C_) if len(self.Cs_) > 1 else None
+
+    @contextmanager
+    def _reporting(self, context: CallbackContext) -> Any:
+        """Give the options of a solver, whose Newton steps the callbacks see, problem by problem."""
+        tasks: dict[int, CallbackContext] = {}
+
+        def report(k: int) -> Callable[[int], bool] | None:
+            tasks[k] = context.subcontext("problem", task_id=f"problem {k}", max_subtasks=None)
+            tasks[k].call_on_fit_task_begin(estimator=self)
+            return report_steps(self, tasks[k], "newton step")
+
+        watched = hasattr(self, "_skl_callbacks")
+        yield self._options()._replace(report=report if watched else None)
+        for task in tasks.values():
+            task.call_on_fit_task_end(estimator=self)
+
+    def _options(self) -> Options:
+        return Options(float(self.tol), self.max_iter, self.n_jobs)
+
+    def _warn_unless_done(self, each: Sequence[Solved]) -> None:
+        short = [solved for solved in each if not solved.is_done]
+        if short:
+            worst = max(short, key=lambda solved: float(np.max(solved.residual)))
+            warnings.warn(
+                f"{type(self).__name__} stopped after {int(np.max(worst.n_iter))} iterations with a residual "
+                f"of {float(np.max(worst.residual)):.1e} (tol={self.tol:g}). Scale the features, or increase "
+                "max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _values(self, X: Array) -> Array:
+        """Return the values of checked rows, one column per problem."""
+        values = [function(X) for function in self.machines_]
+        return values[0] if len(values) == 1 else namespace(X).concat(values, axis=1)
+
+    @property
+    def _fitted_array(self) -> Any:
+        """One of the fitted arrays: all are of one library, and on one device."""
+        function = self.machines_[0]
+        return function.coef if hasattr(function, "coef") else function.each[0].knots
+
+    def _check_place(self, X: Any, method: str) -> None:
+        check_place(self, X, method)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        return tags
+
+
+class LearningMachine(Machine):
+    """A machine of any kernel, given or learned. It has `learner`, `method`, `n_landmarks`, `max_bins` too."""
+
+    _grid = (-4, 12)
+
+    def _how(self) -> How:
+        return How(self.method, self.n_landmarks, self.max_bins)
+
+    @property
+    def _learns(self) -> bool:
+        return self.learner is not None and not isinstance(self.learner, sk_kernels.Kernel)
+
+    def _kernels(self, X: Array, y: Any, weight: Array, given: dict[str, Any]) -> list[Any]:
+        self.learner_ = learn(self, X, y, given)
+        if self.learner_ is not None:
+            return [self.learner_.kernel_]
+        counted = np.flatnonzero(to_numpy(weight) > 0)
+        return [as_kernel(self.learner, X if len(counted) == len(X) else take(X, counted))]
+
+
+def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
+    """Return the learner of a machine, fitted; None for a kernel, which has nothing to learn."""
+    learner = machine.learner
+    if learner is None or isinstance(learner, sk_kernels.Kernel):
+        if given:
+            what, name = " and ".join(given), type(machine).__name__
+            raise ValueError(
+                f"{what} given, but the kernel {learner} is fixed: give {name} a learner instead"
+            )
+        return None
+    if isinstance(learner, type) or not hasattr(learner, "fit"):
+        raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
+    if "unlabelled" in given and not is_tensor(given["unlabelled"]):  # the learner sees no names
+        _check_feature_names(machine, given["unlabelled"], reset=False)
+        given = {**given, "unlabelled": check_unlabelled(given["unlabelled"], X.shape[1])}
+    is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
+    fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)
+    if not hasattr(fitted, "kernel_"):
+        raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
+    return fitted
+
+
+def as_kernel(kernel: Any, X: Array) -> Any:
+    """Return a kernel that was given, with what it takes from the samples; None is the plain inner product."""
+    if kernel is None:
+        return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
+    return fit_kernel(clone(kernel), X)

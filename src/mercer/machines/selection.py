@@ -1,0 +1,124 @@
+"""The choice of C, and of one of several kernels, by cross-validation: grids, folds and scores."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._typing import Array, Flags, Index
+from mercer.array_api import is_of_torch, to_numpy
+
+SURE_OF_A_CLASS = 20  # rows of each class that are among those that choose, if it has as many
+PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried, …
+CLEARLY = 5.0  # … or one, by so many standard errors: the next would take the longest of all
+Folds = list[tuple[Index, Index]]
+
+
+def make_grid(Cs: int | ArrayLike, low: int, high: int) -> Array:
+    """Return ascending C: those given, or that number of them from 2^low to 2^high in equal ratios."""
+    if isinstance(Cs, bool):
+        raise TypeError(f"Cs must be a number of values, or the values of C; got {Cs}.")
+    if isinstance(Cs, Integral):
+        if Cs < 1:
+            raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
+        return np.logspace(low, high, int(Cs), base=2.0)
+    grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    if grid.size == 0:
+        raise ValueError("Cs is empty: give at least one value of C, or the number of values.")
+    if not (np.all(np.isfinite(grid)) and grid[0] > 0):
+        raise ValueError(f"Every C must be positive and finite, got {Cs!r}.")
+    return grid
+
+
+def split_classes(
+    cv: Any, X: Array, label: Index, counts: Flags, classes: NDArray[Any], groups: ArrayLike | None
+) -> Folds:
+    """Return the rows of each fold that count; each class must be in every training part."""
+    from sklearn.model_selection import check_cv  # to predict, it need not be imported
+
+    check_consistent_length(X, groups)
+    rows, folds = np.arange(len(X)), []
+    groups = to_numpy(groups) if is_of_torch(groups) else groups
+    for k, fold in enumerate(check_cv(cv, label, classifier=True).split(X, label, groups)):
+        train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
+        missing = np.setdiff1d(np.arange(len(classes)), label[train])
+        if len(missing) > 0:
+            raise ValueError(
+                f"The training part of fold {k} holds no row of class {classes[missing[0]]}. Use "
+                "stratified folds (an integer cv), fewer folds, or more rows of that class."
+            )
+        if len(test) == 0:
+            raise ValueError(f"Fold {k} holds no test row of positive weight.")
+        folds.append((train, test))
+    return folds
+
+
+def split_numbers(cv: Any, X: Array, Y: Array, counts: Flags, groups: ArrayLike | None, seed: int) -> Folds:
+    """Return the rows of each fold that count; of a number of folds, rows in random order."""
+    from sklearn.model_selection import KFold, check_cv
+
+    check_consistent_length(X, groups)
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        rows = np.flatnonzero(counts)
+        split = KFold(int(cv), shuffle=True, random_state=seed).split(rows)
+    else:
+        rows = np.arange(len(X))
+        split = check_cv(cv).split(X, Y, groups)
+    folds = []
+    for k, fold in enumerate(split):
+        train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
+        if len(train) == 0 or len(test) == 0:
+            raise ValueError(f"Fold {k} holds no training or no test sample of positive weight.")
+        folds.append((train, test))
+    return folds
+
+
+def thin_folds(folds: Folds, some: Flags) -> Folds:
+    """Return the folds among some of the rows; as they are, if one would have none of them."""
+    thinned = [(train[some[train]], test[some[test]]) for train, test in folds]
+    return thinned if all(len(part) for fold in thinned for part in fold) else folds
+
+
+def draw_some(label: Index, counts: Flags, n: int, rng: Any) -> Flags:
+    """Return the rows that count, or some n of them: of each class the same share, but twenty or all."""
+    if counts.sum() <= n:
+        return counts
+    some, order = np.zeros(len(label), dtype=bool), rng.permutation(np.flatnonzero(counts))
+    for k in range(label.max() + 1):
+        rows = order[label[order] == k]
+        some[rows[: max(SURE_OF_A_CLASS, round(n * len(rows) / len(order)))]] = True
+    return some
+
+
+def check_score(score: Any, scoring: Any, n_tested: int) -> float:
+    """Return the score of a fold; raise if it is none, as of a fold that tests too few samples for it."""
+    if np.isnan(score):
+        raise ValueError(
+            f"scoring={scoring!r} gives no number for a fold that tests {n_tested} sample(s). Use fewer "
+            "folds (cv=5), or another scoring."
+        )
+    return float(score)
+
+
+def is_past_the_best(scores: Array) -> bool:
+    """Return whether the scores (n_folds, n_tried) have been worse than the best, surely or clearly.
+
+    Surely is twice in a row by more than a standard error of the difference, clearly is once by five.
+    """
+    n_folds, n_tried = scores.shape
+    n_since = n_tried - 1 - int(np.argmax(scores.mean(axis=0)))
+    if n_folds < 2 or n_since == 0:
+        return False
+    lost = scores[:, [n_tried - 1 - n_since]] - scores[:, -min(n_since, PATIENCE) :]
+    wanted = 1.0 if n_since >= PATIENCE else CLEARLY
+    return bool(np.all(lost.mean(axis=0) > wanted * lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
+
+
+def make_multiples(gammas: ArrayLike) -> Array:
+    """Return ascending multiples of the median rule's γ."""
+    grid = np.unique(np.asarray(gammas, dtype=np.float64))
+    if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] > 0):
+        raise ValueError(f"gammas must be one positive number or more, got {gammas!r}.")
+    return grid
