@@ -19,9 +19,9 @@ def check_count(value: Any, name: str, least: int = 1, most: float = np.inf) -> 
     """Raise unless the parameter is a whole number of at least `least`, and at most `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
-    if value < least:
+    if int(value) < least:
         raise ValueError(f"{name} must be at least {least}, got {value!r}.")
-    if value > most:
+    if int(value) > most:
         raise ValueError(f"{name} must be at most {most}, got {value!r}.")
 
 

@@ -106,6 +106,7 @@ def fit_path(
         solutions = solve_path(few, Cs, loss, **options)
     elif kind is TableRows and isinstance(loss, SquaredError):
         options["max_iter"] = max_iter or RIDGE_STEPS
+        options.pop("progress", None)  # its steps are of another kind
         solutions = solve_table_ridge_path(columns, y, bound, Cs, **options)
     else:
         solutions = solve_path(kind.of(columns, y, bound), Cs, loss, **options)

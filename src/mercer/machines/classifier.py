@@ -22,16 +22,9 @@ from mercer.machines.losses import class_loss
 from mercer.machines.machine import LearningMachine, Machine
 from mercer.machines.multiclass import choose_classes, score_classes, soften, split_problems
 from mercer.machines.places import follow, is_lazy
-from mercer.machines.rows_of import (
-    How,
-    Options,
-    PreparedSamples,
-    Problem,
-    Problems,
-    Solved,
-    prepare,
-    run_in_threads,
-)
+from mercer.machines.problems import How, Options, Problem, Problems, Solved, run_in_threads
+from mercer.machines.rows_of import prepare
+from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Folds, check_score, draw_some, split_classes
 from mercer.parameters import check_option
 from mercer.solvers.newton import LogLoss, Loss
@@ -69,7 +62,7 @@ class Classifier(ClassifierMixin, Machine):
             samples = samples.in_memory(self)
         weight = self._given_weight(samples) * to_numpy(samples.weight > 0)
         kernels = self._kernels(samples.X, samples.y, weight, given)
-        self.kernel_, C = kernels[0], self._given_C
+        self.kernel_, C = kernels[0], self._penalty
         counted, rows = samples.counted()
         how = self._resolve(self.kernel_, loss, counted.X, len(self.classes_), self._effort(counted))
         if self._selects:
@@ -84,7 +77,7 @@ class Classifier(ClassifierMixin, Machine):
         """Return C times the variance of the samples, in which LIBSVM's time grows, where it is asked for."""
         if self._selects or len(self.classes_) < FEW_CLASSES or not has_features(self.kernel_):
             return np.inf
-        C = float(self._given_C) * float(samples.weight.max())
+        C = float(self._penalty) * float(samples.weight.max())
         if self._is_relative:
             return C
         return C * float(namespace(samples.X).var(features_of(self.kernel_, samples.X), axis=0).sum())
@@ -130,7 +123,7 @@ class Classifier(ClassifierMixin, Machine):
         self.machines_ = [solved.function for solved in each]
         if len(each) == 1:
             self.support_, self.dual_coef_ = rows[each[0].support], each[0].coef
-        self.intercept_ = np.concatenate([_intercepts(solved) for solved in each])
+        self.intercept_ = np.concatenate([to_numpy(solved.function.intercept) for solved in each])
         for name in ("objective", "residual", "n_iter"):
             setattr(self, f"{name}_", np.concatenate([getattr(solved, name) for solved in each]))
 
@@ -233,9 +226,7 @@ class Classifier(ClassifierMixin, Machine):
         candidate = copy(self)
         candidate.machines_ = [solved.function]
         weight, xp = test.sample_weight, namespace(values)
-        if (
-            self.scoring is None
-        ):  # as accuracy_score or log_loss, without checking again what has been checked
+        if self.scoring is None:  # accuracy_score or log_loss, without checking again what has been checked
             if self._is_log:
                 rows = xp.arange(len(values), device=values.device)
                 good = xp.log(xp.clip(_estimate(candidate, values)[rows, test.label], 1e-15, 1.0))
@@ -258,8 +249,8 @@ class Classifier(ClassifierMixin, Machine):
         """Return the decision values.
 
         Two classes: f(x), positive for ``classes_[1]``. More: one score per class. One against one it is the
-        number of votes plus the sum of the decision values squashed into (−1/3, 1/3), as in scikit-learn; with
-        ``loss="log_loss"`` it is the logarithm of the probability, but for a constant.
+        number of votes plus the sum of the decision values squashed into (−1/3, 1/3), as in scikit-learn;
+        with ``loss="log_loss"`` it is the logarithm of the probability, but for a constant.
 
         Parameters
         ----------
@@ -326,13 +317,6 @@ class Classifier(ClassifierMixin, Machine):
         return answer(self, self._values(check_rows(self, X, reset=False)))
 
 
-def _intercepts(solved: Solved) -> Array:
-    function = solved.function
-    if hasattr(function, "each"):
-        return np.array([one.intercept for one in function.each])
-    return to_numpy(function.intercept)
-
-
 def _score(model: Classifier, values: Array) -> Array:
     return score_classes(values, len(model.classes_), model._scheme, model._is_log)
 
@@ -386,9 +370,10 @@ class KernelSVC(LearningMachine, Classifier):
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + \sum_i C_i \, \ell(y_i (\langle w, \phi(x_i) \rangle + b)),
 
-    where φ is the feature map of the learned kernel, :math:`C_i` is `C` times the weights of the sample and of
-    its class, and ℓ is the hinge, max(0, 1 − m): the soft-margin SVM [LL05, (P1)]. Since the kernel is learned
-    inside `fit`, cross-validation of the whole learns it from the training folds alone: nothing leaks.
+    where φ is the feature map of the learned kernel, :math:`C_i` is `C` times the weights of the sample and
+    of its class, and ℓ is the hinge, max(0, 1 − m): the soft-margin SVM [LL05, (P1)]. Since the kernel is
+    learned inside `fit`, cross-validation of the whole learns it from the training folds alone: nothing
+    leaks.
 
     Parameters
     ----------
@@ -397,9 +382,9 @@ class KernelSVC(LearningMachine, Classifier):
         of scikit-learn), for which there is nothing to learn. None is the plain inner product.
     C : float, "cv" or None, default=None
         The penalty of margin violations. Learned kernels have scales of their own: search C over 1e-4 … 1e2.
-        None is the C that the learner learns for, if it has an `svm_C` (`Superkernel`), and else 1. "cv" is the
-        best of `Cs` by cross-validation, relative to the kernel's scale as with `relative_C`; a kernel that is
-        learned from labels is learned in each fold.
+        None is the C that the learner learns for, if it has an `svm_C` (`Superkernel`), and else 1. "cv" is
+        the best of `Cs` by cross-validation, relative to the kernel's scale as with `relative_C`; a kernel
+        that is learned from labels is learned in each fold.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         The SVM's loss; that of logistic regression, which gives probabilities (`predict_proba`); or least
         squares on ±1. A `mercer.solvers.newton.Loss` of your own will do, too.
@@ -456,10 +441,10 @@ class KernelSVC(LearningMachine, Classifier):
     method_ : str
         How it was computed.
     machines_ : list of functions
-        One for all pairs of classes (0, 1), (0, 2), …, or one for each pair with `kernel_per_class_pair`. Called
-        on rows, it returns their decision values. Those of a kernel have `kernel`, `anchors` (the support
-        vectors or landmarks, the only samples that are kept; None if the features were used), `coef` and
-        `intercept`.
+        One for all pairs of classes (0, 1), (0, 2), …, or one for each pair with `kernel_per_class_pair`.
+        Called on rows, it returns their decision values. Those of a kernel have `kernel`, `anchors` (the
+        support vectors or landmarks, the only samples that are kept; None if the features were used), `coef`
+        and `intercept`.
     support_, dual_coef_, intercept_, objective_, residual_, n_iter_
         As in `StumpSVC`; the first two not with `kernel_per_class_pair`.
     C_, Cs_, scores_, edge_
@@ -480,8 +465,8 @@ class KernelSVC(LearningMachine, Classifier):
     [LL05, Theorem 2]) but for its intercept, which Σ y_i λ_i m_i puts right.
 
     `sample_weight` is for the machine; the learner does not see it. With `pairs` the kernel is learned from
-    them alone, and `y` is for the machine. They are row numbers of the `X` of the same `fit`: cross-validation,
-    which passes on parts of `X`, does not renumber them.
+    them alone, and `y` is for the machine. They are row numbers of the `X` of the same `fit`:
+    cross-validation, which passes on parts of `X`, does not renumber them.
 
     Examples
     --------
@@ -588,7 +573,7 @@ class KernelSVC(LearningMachine, Classifier):
         return self
 
     @property
-    def _usual_C(self) -> Any:
+    def _default_penalty(self) -> Any:
         return 1.0 if self.relative_C else getattr(self.learner, "svm_C", 1.0)
 
     @property

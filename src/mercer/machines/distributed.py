@@ -1,9 +1,9 @@
 """The fit to samples that are elsewhere: in chunks of rows, of a Dask array or DataFrame.
 
-Dask computes each chunk twice. First it is looked at (`machines.chunks`): is anything wrong, which classes are
-there, what is the mean of a target; and some rows are taken, which choose bins, or learn a kernel and are its
-landmarks. Then its columns are computed where it is, the codes of a table or features, and stay on the workers
-for all passes of the solver (`newton.dask_rows`).
+Dask computes each chunk twice. First it is looked at (`machines.chunks`): is anything wrong, which classes
+are there, what is the mean of a target; and some rows are taken, which choose bins, or learn a kernel and are
+its landmarks. Then its columns are computed where it is, the codes of a table or features, and stay on the
+workers for all passes of the solver (`newton.dask_rows`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,19 +24,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._typing import Array, Index
 from mercer.learners.base import report_steps
 from mercer.machines.additive import MAX_STEPS, cap_bounds, choose_rows, finish
+from mercer.machines.additive_samples import draw_directions, n_slices
 from mercer.machines.chunks import RowChunks, as_numbers, check_chunk, check_features, split_rows
+from mercer.machines.feature_samples import count_landmarks, landmark_features, whiten_kernel
 from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units, features_of
 from mercer.machines.labels import check_two_classes
 from mercer.machines.losses import NumberLoss
-from mercer.machines.rows_of import (
-    How,
-    Solved,
-    count_landmarks,
-    draw_directions,
-    landmark_features,
-    n_slices,
-    whiten_kernel,
-)
+from mercer.machines.problems import How, Solved
 from mercer.machines.targets import TargetScaling
 from mercer.solvers.newton import (
     HINGE,
@@ -143,9 +137,9 @@ class FeatureCoding(NamedTuple):
 
     def columns(self, X: Array) -> Array:
         """Return the features of some rows, in single precision."""
-        if self.whiten is None:
-            return np.asarray(features_of(self.kernel, X), dtype=np.float32)
-        return np.asarray(landmark_features(self.kernel, X, self.anchors, self.whiten), dtype=np.float32)
+        if self.whiten is None or self.anchors is None:
+            return features_of(self.kernel, X).astype(np.float32)
+        return landmark_features(self.kernel, X, self.anchors, self.whiten).astype(np.float32)
 
     def describe(self, solutions: Sequence[Solution]) -> KernelFunction:
         """Return the machine of samples, from weights of features."""
@@ -227,7 +221,7 @@ def choose_coding(
         raise ValueError(f"{name} computes no Gram matrix of Dask collections: set method='auto'.")
     if how.method in ("table", "sliced") and how.max_bins is None:
         raise ValueError(f"{name} needs bins for Dask collections: {with_bins}.")
-    C = machine._given_C
+    C = machine._penalty
     if machine._selects:
         chosen = clone(machine).fit(sample[few], y[few])
         machine.Cs_, machine.scores_, C, kernel = chosen.Cs_, chosen.scores_, chosen.C_, chosen.kernel_

@@ -1,4 +1,4 @@
-"""Fitted functions, as values: of a kernel and its anchors, or additive. They predict, and files hold them."""
+"""Fitted functions, as values: of a kernel and its anchors, or additive."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ def features_of(kernel: Any, X: Array) -> Array:
 
 
 class KernelFunction(NamedTuple):
-    """f(x) = Σ_j coef_j k(x, anchor_j) + intercept, or ⟨coef, φ(x)⟩ + intercept; a column for each problem."""
+    """f(x) = Σ_j coef_j k(x, anchor_j) + intercept, or ⟨coef, φ(x)⟩ + intercept, a column per problem."""
 
     kernel: Any
     anchors: Array | None  # support vectors or landmarks; None: linear in the features
@@ -50,6 +50,11 @@ class KernelFunction(NamedTuple):
         if is_of_numpy(X):
             return self.kernel(X, self.anchors)
         return gram_of(self.kernel, X, namespace(X).astype(self.anchors, X.dtype, copy=False))
+
+    @property
+    def array(self) -> Any:
+        """Return one of the fitted arrays."""
+        return self.coef
 
     def __sklearn_array_api_convert__(self, convert: Any) -> "KernelFunction":
         """Return the function with its arrays converted; a kernel is the same everywhere."""
@@ -135,6 +140,16 @@ class AdditiveFunctions(NamedTuple):
         blocks = (xp.astype(X[block], xp.float64) @ self.directions for block in gen_batches(len(X), size))
         values: Array = xp.concat([self._evaluate(block) for block in blocks])
         return values
+
+    @property
+    def intercept(self) -> Array:
+        """Return the intercept of each."""
+        return np.array([function.intercept for function in self.each])
+
+    @property
+    def array(self) -> Any:
+        """Return one of the fitted arrays."""
+        return self.each[0].knots
 
     def _evaluate(self, X: Array) -> Array:
         values: Array = namespace(X).stack([function(X) for function in self.each], axis=1)

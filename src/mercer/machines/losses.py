@@ -38,7 +38,7 @@ class NumberLoss(NamedTuple):
 
 
 def number_loss(name: Any, quantile: Any, epsilon: Any, spread: Any = 1.0) -> NumberLoss:
-    """Return a loss by name, or as it is given; ε is in units of `spread`, the standard deviation of each target."""
+    """Return a loss by name, or as it is given; ε is in units of `spread`."""
     if isinstance(name, Loss):  # whose predictions are scored by their squared errors
         return NumberLoss(type(name).__name__, name, mean_squared_error)
     check_option(name, "loss", OF_NUMBERS)

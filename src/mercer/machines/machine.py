@@ -1,4 +1,4 @@
-"""What every machine is: a kernel, a loss, and rows. The fronts are `machines.classifier` and `machines.regressor`."""
+"""What every machine is: a kernel, a loss, and rows. Its fronts are the classifier and the regressor."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -19,7 +19,9 @@ from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, tak
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import check_unlabelled, report_steps
 from mercer.machines.places import check_place
-from mercer.machines.rows_of import METHODS, How, Options, PreparedSamples, Solved, choose_method
+from mercer.machines.problems import How, Options, Solved
+from mercer.machines.rows_of import METHODS, choose_method
+from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import make_grid
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.solvers.newton import HINGE, Loss
@@ -28,8 +30,9 @@ from mercer.solvers.newton import HINGE, Loss
 class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     r"""A machine of a kernel k and a loss ℓ: min ½‖f‖²_k + C Σ_i w_i ℓ(y_i, f(x_i) + b).
 
-    A subclass says which kernels it chooses among (`_kernels`) and how its parameters say to compute (`_how`).
-    It has the parameters `C`, `Cs`, `cv`, `scoring`, `loss`, `tol`, `max_iter`, `random_state` and `n_jobs`.
+    A subclass says which kernels it chooses among (`_kernels`) and how its parameters say to compute
+    (`_how`). It has the parameters `C`, `Cs`, `cv`, `scoring`, `loss`, `tol`, `max_iter`, `random_state` and
+    `n_jobs`.
     """
 
     _methods: ClassVar[Sequence[str]] = METHODS
@@ -49,17 +52,17 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         return False
 
     @property
-    def _given_C(self) -> Any:
-        return self._usual_C if self.C is None else self.C
+    def _penalty(self) -> Any:
+        return self._default_penalty if self.C is None else self.C
 
     @property
-    def _usual_C(self) -> Any:
+    def _default_penalty(self) -> Any:
         """What `C` is if it is None."""
         return None
 
     @property
     def _selects(self) -> bool:
-        return isinstance(self._given_C, str)
+        return isinstance(self._penalty, str)
 
     @property
     def _is_relative(self) -> bool:
@@ -73,10 +76,10 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     def _check_machine(self) -> None:
         """Check the parameters that all machines have."""
         if self._selects:
-            check_option(self._given_C, "C", ("cv",))
+            check_option(self._penalty, "C", ("cv",))
             self.Cs_ = make_grid(self.Cs, *self._grid)
         else:
-            check_positive(self._given_C, "C")
+            check_positive(self._penalty, "C")
         check_positive(self.tol, "tol")
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
@@ -88,12 +91,12 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         if how.n_directions is not None:
             check_count(how.n_directions, "n_directions")
 
-    def _resolve(self, kernel: Any, loss: Loss, X: Array, n_classes: int, effort: float = np.inf) -> How:
-        """Decide how to compute, once for all problems and folds."""
+    def _resolve(self, kernel: Any, loss: Loss, X: Array, n_classes: int = 0, effort: float = np.inf) -> How:
+        """Decide how to compute, once for all problems and folds; numbers are of no classes."""
         how = self._how()
         seed = self._draw_seed()
         self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
-        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE)
+        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
 
     def _draw_seed(self) -> int:
         """Draw one seed for all problems and folds: the same result on one thread and on two."""
@@ -150,8 +153,7 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     @property
     def _fitted_array(self) -> Any:
         """One of the fitted arrays: all are of one library, and on one device."""
-        function = self.machines_[0]
-        return function.coef if hasattr(function, "coef") else function.each[0].knots
+        return self.machines_[0].array
 
     def _check_place(self, X: Any, method: str) -> None:
         check_place(self, X, method)
@@ -164,7 +166,7 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
 
 
 class LearningMachine(Machine):
-    """A machine of any kernel, given or learned. It has `learner`, `method`, `n_landmarks`, `max_bins` too."""
+    """A machine of any kernel, given or learned, with `learner`, `method`, `n_landmarks`, `max_bins`."""
 
     _grid = (-4, 12)
 
@@ -206,7 +208,7 @@ def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
 
 
 def as_kernel(kernel: Any, X: Array) -> Any:
-    """Return a kernel that was given, with what it takes from the samples; None is the plain inner product."""
+    """Return a given kernel, with what it takes from the samples; None is the plain inner product."""
     if kernel is None:
         return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
     return fit_kernel(clone(kernel), X)

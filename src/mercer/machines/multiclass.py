@@ -13,7 +13,7 @@ from sklearn.utils._array_api import _expit
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, like, namespace
-from mercer.machines.rows_of import Problem, Problems
+from mercer.machines.problems import Problem, Problems
 
 
 def split_problems(label: Index, weight: Array, n_classes: int, scheme: str) -> Problems:

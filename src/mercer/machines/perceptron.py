@@ -8,8 +8,8 @@ from mercer._typing import Array
 from mercer.kernels import Perceptron
 from mercer.machines.classifier import NamedClassifier
 from mercer.machines.machine import Machine
+from mercer.machines.problems import How
 from mercer.machines.regressor import NamedRegressor
-from mercer.machines.rows_of import How
 
 
 class PerceptronMachine(Machine):
@@ -31,9 +31,9 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
     threshold units say about two samples: the SVM is a neural network with one infinitely wide hidden layer.
     It works about as well as the Gaussian kernel and has no width to tune.
 
-    Exact, it needs the Gram matrix; LIBSVM minimises the hinge. By slices, it needs none: for a unit vector θ drawn at random,
-    :math:`\|z\|_2 = c_D \, E|\theta^\top z|`, so that the kernel is the average of stump kernels on
-    projections, and the solver of `StumpSVC` trains it on `n_directions` of them.
+    Exact, it needs the Gram matrix; LIBSVM minimises the hinge. By slices, it needs none: for a unit vector θ
+    drawn at random, :math:`\|z\|_2 = c_D \, E|\theta^\top z|`, so that the kernel is the average of stump
+    kernels on projections, and the solver of `StumpSVC` trains it on `n_directions` of them.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
         As in `StumpSVC`.
     method : {"auto", "gram", "sliced", "landmarks"}, default="auto"
         "gram" needs 16 n² bytes (n = 3000: 0.14 GB, n = 20 000: 6.4 GB) and says so before it starts if the
-        machine has less. "sliced" needs some n × n_directions bytes. "landmarks": samples drawn at random stand
-        for all. "auto" takes the Gram matrix up to 3000 samples, and with the hinge up to 15 000 where slices
-        take longer: if they are at most 4 n_directions for each class but one.
+        machine has less. "sliced" needs some n × n_directions bytes. "landmarks": samples drawn at random
+        stand for all. "auto" takes the Gram matrix up to 3000 samples, and with the hinge up to 15 000 where
+        slices take longer: if they are at most 4 n_directions for each class but one.
     n_directions : int or None, default=None
         Number of projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64
@@ -134,8 +134,8 @@ class PerceptronRegressor(PerceptronMachine, NamedRegressor):
     Parameters
     ----------
     C : float or "cv", default=1.0
-        The weight of the losses against the penalty. Standardised features need values of about 2⁻⁸ to 2¹⁰. "cv"
-        is the best of `Cs` by cross-validation.
+        The weight of the losses against the penalty. Standardised features need values of about 2⁻⁸ to 2¹⁰.
+        "cv" is the best of `Cs` by cross-validation.
     loss, quantile, epsilon
         As in `StumpRegressor`.
     method : {"auto", "gram", "sliced", "landmarks"}, default="auto"

@@ -1,6 +1,4 @@
-"""Where samples are: everything follows X, as in scikit-learn. Labels and weights move to its device, and so do
-the fitted arrays.
-"""
+"""Where samples are: labels, weights and fitted arrays follow X to its device, as in scikit-learn."""
 
 from typing import Any
 

@@ -15,22 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.array_api import like, to_numpy
+from mercer.machines.gram_samples import GramSamples, choose_some
 from mercer.machines.intervals import UnseenErrors, check_coverage
 from mercer.machines.losses import NumberLoss, number_loss
 from mercer.machines.machine import LearningMachine, Machine
 from mercer.machines.places import check_few, follow, is_lazy
-from mercer.machines.rows_of import (
-    LEFT_OUT_ROWS,
-    GramSamples,
-    How,
-    PreparedSamples,
-    Solved,
-    prepare,
-    run_in_threads,
-)
+from mercer.machines.problems import How, Solved, run_in_threads
+from mercer.machines.rows_of import prepare
+from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Folds, check_score, is_past_the_best, split_numbers, thin_folds
 from mercer.machines.targets import NumberSamples, TargetScaling, check_numbers
-from mercer.solvers.newton import thin
 from mercer.solvers.ridge import RidgePath
 from mercer.validation import check_rows
 
@@ -71,8 +65,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         loss = number_loss(self.loss, self.quantile, self.epsilon, samples.spread())
         kernels = self._kernels(samples.X, self._shape(samples.Y), samples.weight, given)
         counted = samples.select(np.flatnonzero(samples.weight > 0))
-        how = self._resolve(kernels[0], loss.solver, counted.X, 2)
-        self.kernel_, C = kernels[0], self._given_C
+        how = self._resolve(kernels[0], loss.solver, counted.X)
+        self.kernel_, C = kernels[0], self._penalty
         if self._selects and self._leaves_one_out(loss):
             C = self._choose_by_leaving_out(counted, loss)
         elif self._selects:
@@ -97,9 +91,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
 
     def _keep(self, solved: Solved) -> None:
         self.machines_ = [solved.function]
-        function = solved.function
-        each = [one.intercept for one in function.each] if hasattr(function, "each") else function.intercept
-        each = to_numpy(each) if hasattr(each, "dtype") else np.array(each)
+        each = to_numpy(solved.function.intercept)
         self.intercept_ = self._shape_numbers(self._scaling.offset + self._scaling.scale * each)
         self.objective_ = self._shape_numbers(solved.objective)
         self.residual_ = self._shape_numbers(solved.residual)
@@ -113,11 +105,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
 
     def _choose_by_leaving_out(self, samples: NumberSamples, loss: NumberLoss) -> float:
         """Return the C of the least leave-one-out error, of some of the samples, on their Gram matrix."""
-        some = thin(np.arange(len(samples.X)), -(-len(samples.X) // LEFT_OUT_ROWS))
-        few = samples.select(some)
+        few = samples.select(choose_some(len(samples.X)))
         few = few._replace(X=to_numpy(few.X))
         problems = TargetScaling.of(few, loss.is_log).pose(few)
-        gram = GramSamples.of(self.kernel_, few.X, False)
+        gram = GramSamples.of(self.kernel_, few.X)
         Y = np.column_stack([problem.y for problem in problems.each])
         path, unit = RidgePath.of(gram.K, Y, few.weight), self._unit(gram, few.weight)
         left_out = (path.solve(C / unit)[1] for C in self.Cs_)
@@ -389,8 +380,8 @@ class KernelRegressor(LearningMachine, Regressor):
     Cs_ : array of shape (n_Cs,)
         The values of C, for ``C="cv"``.
     scores_ : array of shape (n_Cs,) or (n_folds, n_Cs)
-        Minus the leave-one-out mean squared errors in variances of the targets, of the samples that chose C; or
-        the scores of the folds.
+        Minus the leave-one-out mean squared errors in variances of the targets, of the samples that chose C;
+        or the scores of the folds.
     unseen_ : UnseenErrors
         The leave-one-out errors at `C_`, or those of the folds, for `predict_interval`.
     machines_ : list of functions

@@ -1,4 +1,4 @@
-"""All decision stumps at once: the machines of the stump kernel, additive and without a Gram matrix [LL05, IV]."""
+"""All decision stumps at once: the machines of the stump kernel, which are additive [LL05, IV]."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._typing import Array
 from mercer.kernels import Stump
 from mercer.machines.classifier import NamedClassifier
-from mercer.machines.functions import ShapeFunction
+from mercer.machines.functions import AdditiveFunction, ShapeFunction
 from mercer.machines.machine import Machine
+from mercer.machines.problems import How
 from mercer.machines.regressor import NamedRegressor
-from mercer.machines.rows_of import How
 
 
 class StumpMachine(Machine):
@@ -22,6 +22,13 @@ class StumpMachine(Machine):
 
     def _how(self) -> How:
         return How("table", max_bins=self.max_bins)
+
+    @property
+    def _functions(self) -> list[AdditiveFunction]:
+        check_is_fitted(self)
+        (function,) = self.machines_
+        functions: list[AdditiveFunction] = function.each
+        return functions
 
 
 class StumpSVC(StumpMachine, NamedClassifier):
@@ -42,8 +49,8 @@ class StumpSVC(StumpMachine, NamedClassifier):
     Parameters
     ----------
     C : float or "cv", default=1.0
-        The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI]. "cv" is
-        the best of `Cs` by cross-validation, along paths of warm starts.
+        The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2 [LL05, VI]. "cv"
+        is the best of `Cs` by cross-validation, along paths of warm starts.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         The SVM's loss; that of logistic regression, which gives probabilities (`predict_proba`); or least
         squares on ±1.
@@ -152,8 +159,7 @@ class StumpSVC(StumpMachine, NamedClassifier):
     @property
     def shape_functions_(self) -> list[Any]:
         """The g_d of f(x) = Σ_d g_d(x_d) + b."""
-        check_is_fitted(self)
-        shapes: list[list[ShapeFunction]] = [function.shapes() for function in self.machines_[0].each]
+        shapes: list[list[ShapeFunction]] = [function.shapes() for function in self._functions]
         return shapes[0] if len(self.classes_) == 2 else shapes
 
 
@@ -283,9 +289,8 @@ class StumpRegressor(StumpMachine, NamedRegressor):
     @property
     def shape_functions_(self) -> list[Any]:
         """The g_d of f(x) = Σ_d g_d(x_d) + b, in units of the target."""
-        check_is_fitted(self)
         shapes = [
             [ShapeFunction(knots, scale * values) for knots, values in function.shapes()]
-            for function, scale in zip(self.machines_[0].each, self._scaling.scale, strict=True)
+            for function, scale in zip(self._functions, self._scaling.scale, strict=True)
         ]
         return shapes[0] if self._one_target else shapes

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from mercer._typing import Array, Index
 from mercer.array_api import apply, is_of_torch, like, take, to_numpy
-from mercer.machines.rows_of import Problem, Problems
+from mercer.machines.problems import Problem, Problems
 from mercer.validation import check_rows, check_target
 
 

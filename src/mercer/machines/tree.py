@@ -12,8 +12,8 @@ from mercer.kernels.tree import median_gamma
 from mercer.learners.one_hot import category_scale
 from mercer.machines.classifier import NamedClassifier
 from mercer.machines.machine import Machine
+from mercer.machines.problems import How
 from mercer.machines.regressor import NamedRegressor
-from mercer.machines.rows_of import How
 from mercer.machines.selection import make_multiples
 from mercer.parameters import check_option, check_positive
 
@@ -192,8 +192,8 @@ class TreeRegressor(TreeMachine, NamedRegressor):
     say about two samples (`mercer.kernels.Tree`). The machine sees how features act together, and like trees
     it is not led astray by one feature far out.
 
-    Up to 10 000 samples (5000 for other losses than squares) it is solved on the Gram matrix, in O(n³). Of more, m = `n_landmarks` drawn at random
-    stand for all (Nyström's approximation), in O(n m²).
+    Up to 10 000 samples (5000 for other losses than squares) it is solved on the Gram matrix, in O(n³). Of
+    more, m = `n_landmarks` drawn at random stand for all (Nyström's approximation), in O(n m²).
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ r"""Machines of any kernel and any convex loss, by Newton steps: the primal (P1)
 
 How f is represented is the rows' affair (`newton.rows`): a table, a vector of features' weights, or a
 coefficient for each row. A pass over the rows computes f, and adds up the rows' coefficients
-c_i = −ℓ'_i(f_i): Σ_i c_i k(·, x_i) is the minimiser if it is f. Newton steps find it, for losses whose corners
-are rounded around centres that follow (`newton.losses`).
+c_i = −ℓ'_i(f_i): Σ_i c_i k(·, x_i) is the minimiser if it is f. Newton steps find it, for losses whose
+corners are rounded around centres that follow (`newton.losses`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.limits import one_thread
 from mercer.solvers.newton.losses import HINGE, NO_CENTERS, Loss
-from mercer.solvers.newton.rows import TINY, Point, Rows
+from mercer.solvers.newton.rows import TINY, DualRows, Point, Rows
 
 
 class Settings(NamedTuple):
@@ -145,7 +145,7 @@ class Search:
         """Return where the search is."""
         primal, gap, _, scale = self._objectives()
         if self.settles:
-            point, residual = self.settled or self.rows.settle(self.point, self.stiffness, self.tol)
+            point, residual = self.settled or self._settle(self.tol)
             objective = 0.5 * self.rows.inner(point, point) - float(self.rows.y @ point.coef)
             return Solution(point, point.bias, point.coef, objective, residual, n_iter)
         residual = gap / (SETTINGS.gap_tol * scale) if np.isfinite(gap) else np.inf
@@ -160,8 +160,12 @@ class Search:
         value = self.point.value
         tol = min(self.tol, max(self.tol * float(value.max() - value.min()), SETTINGS.least_tol))
         tol *= 1.0 if gap <= wanted else SETTINGS.least_residual
-        self.settled = self.rows.settle(self.point, self.stiffness, tol)
+        self.settled = self._settle(tol)
         return bool(self.settled[1] <= tol)
+
+    def _settle(self, tol: float) -> tuple[Point, float]:
+        assert isinstance(self.rows, DualRows)  # as `settles` says
+        return self.rows.settle(self.point, self.stiffness, tol)
 
     def _objectives(self) -> tuple[float, float, float, float]:
         """Return the primal objective, the duality gap, that of the rounded problem, and their scale.

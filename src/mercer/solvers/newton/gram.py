@@ -102,7 +102,7 @@ def among(K: Any, rows: Any) -> Any:
 
 
 def centre(K: Any) -> tuple[Any, Any]:
-    """Return K_ij − m_i − m_j and m, in K's own memory: coefficients of sum zero do not see the difference."""
+    """Return K_ij − m_i − m_j and m, in K's memory: coefficients of sum zero see no difference."""
     means = K.mean(1) - 0.5 * K.mean()
     K -= means[:, None]
     K -= means[None, :]

@@ -1,0 +1,129 @@
+"""Samples with features: those of the kernel, or of landmarks about it (Nyström's approximation)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from mercer._typing import Array, Index
+from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy
+from mercer.kernels.tensors import gram_of
+from mercer.limits import check_memory
+from mercer.machines.additive import MAX_STEPS
+from mercer.machines.functions import KernelFunction, features_of
+from mercer.machines.problems import How, Options, Problem, Problems, Solved, walk
+from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
+from mercer.solvers.newton import MORE_DIGITS, FeatureRows, Loss, solve_path, whiten_landmarks
+from mercer.solvers.ridge import leave_one_out_of_features
+
+HELD = 2**29  # features of landmarks, in single precision: 2 GiB. Of more rows, landmarks are fewer, …
+LEAST_LANDMARKS = 256  # … but not fewer than these
+DOUBLE = 2**25  # features up to which they have double precision: 256 MB
+DIGITS_WORK = 2**33  # n p² up to which more digits cost little
+
+
+@dataclass(frozen=True)
+class FeatureSamples(PreparedSamples):
+    """Samples with features whose inner products are the kernel, or with landmarks about it."""
+
+    F: Array
+    landmarks: Index | None = None
+    anchors: Array | None = None
+    whiten: Array | None = None
+
+    @classmethod
+    def of(cls, kernel: Any, X: Array) -> Self:
+        """Compute the features of a kernel that has some."""
+        return cls(kernel, X, namespace(X).astype(features_of(kernel, X), namespace(X).float64, copy=False))
+
+    @classmethod
+    def of_landmarks(cls, kernel: Any, X: Array, how: How) -> Self:
+        """Draw landmarks Z, and compute k(X, Z) times what whitens them (Nyström's approximation)."""
+        n_landmarks = count_landmarks(len(X), how.n_landmarks)
+        chosen = np.random.default_rng(how.seed).choice(len(X), n_landmarks, replace=False)
+        landmarks = like(X, np.sort(chosen))
+        Z = take(X, landmarks)
+        whiten = like(X, whiten_kernel(kernel, to_numpy(Z)))
+        check_memory(
+            3 * 4 * len(X) * whiten.shape[1],
+            f"{whiten.shape[1]} features of {len(X)} rows",
+            "Use fewer landmarks.",
+        )
+        return cls(kernel, X, landmark_features(kernel, X, Z, whiten), landmarks, Z, whiten)
+
+    def select(self, rows: Index) -> Self:
+        """Return some of the samples; landmarks stay."""
+        return replace(self, X=take(self.X, rows), F=take(self.F, rows), landmarks=None)
+
+    def left_out(self, Y: Array, weight: Array, C: float) -> tuple[Array, Index]:
+        """Return by how much a fit of squared errors without a sample misses it, of all samples."""
+        F = np.asarray(to_numpy(self.F), dtype=np.float64)
+        return leave_one_out_of_features(F, Y, weight, C), np.arange(len(Y))
+
+    def spread(self, weight: Array) -> float:
+        """Return the mean squared distance of the samples from their mean."""
+        F, share = self.F, like(self.F, weight / weight.sum())
+        share = namespace(F).astype(share, F.dtype, copy=False)
+        value, largest = float((share @ (F - share @ F) ** 2).sum()), float((share @ F**2).sum())
+        return value if value > LEAST_SPREAD * largest else 0.0
+
+    def solve_path(
+        self, problems: Problems, Cs: Sequence[float], loss: Loss, options: Options
+    ) -> Iterator[Solved]:
+        """Solve all problems for each C, by Newton steps in the features."""
+        n, p = self.F.shape
+        exact = self.whiten is None and n * p**2 <= DIGITS_WORK
+        tol = options.tol * (MORE_DIGITS if exact else 1.0)
+        path = partial(self._path, Cs, loss, options, tol)
+        for solutions in walk(problems.each, path, options.n_jobs):
+            w = namespace(self.F).stack([s.function.coef for s in solutions], axis=1)
+            intercept, objective, residual = (
+                np.array(part)
+                for part in zip(*((s.bias, s.objective, s.residual) for s in solutions), strict=True)
+            )
+            is_done, n_iter = bool(np.all(residual <= options.tol)), np.array([s.n_iter for s in solutions])
+            coef = w if self.whiten is None else self.whiten @ w
+            function = KernelFunction(self.kernel, self.anchors, coef, like(self.F, intercept))
+            support, dual = like(self.X, np.empty(0, np.intp)), coef.T[:, :0]
+            if self.landmarks is not None:
+                support, dual = self.landmarks, coef.T
+            yield Solved(function, support, dual, objective, residual, n_iter, is_done)
+
+    def _path(
+        self, Cs: Sequence[float], loss: Loss, options: Options, tol: float, k: int, problem: Problem
+    ) -> Iterator[Any]:
+        F = self.F if problem.rows is None else take(self.F, problem.rows)
+        y, weight = (like(F, part) for part in (problem.y, problem.weight))
+        progress = None if options.report is None else options.report(k)
+        more = {"tol": tol, "max_iter": options.max_iter or MAX_STEPS, "progress": progress}
+        return solve_path(FeatureRows.of(F, y, weight), Cs, loss, **more)
+
+
+def count_landmarks(n_rows: int, wanted: int) -> int:
+    """Return the number of landmarks: as many as wanted, unless their features of all rows are too many."""
+    return int(min(n_rows, wanted, max(HELD // n_rows, LEAST_LANDMARKS)))
+
+
+def whiten_kernel(kernel: Any, Z: Array) -> Array:
+    """Return what makes features of k(x, Z). A kernel need be positive only for coefficients of sum zero."""
+    K = np.array(gram_of(kernel, Z, Z), dtype=np.float64)
+    return whiten_landmarks(K)
+
+
+def landmark_features(kernel: Any, X: Array, Z: Array, whiten: Array) -> Array:
+    """Return k(X, Z) times what whitens it; of many, in single precision and block by block."""
+    xp, (m, p) = namespace(X), whiten.shape
+    kind = xp.float64 if len(X) * p <= DOUBLE else xp.float32
+    blocks = gen_batches(len(X), max(1, at_once(X, 2**22) // m))
+    parts = (xp.astype(gram_of(kernel, X[block], Z), xp.float64, copy=False) @ whiten for block in blocks)
+    if not is_of_numpy(X):
+        return xp.concat([xp.astype(part, kind, copy=False) for part in parts])
+    F = np.empty((len(X), p), dtype=kind)
+    start = 0
+    for part in parts:
+        F[start : start + len(part)] = part
+        start += len(part)
+    return F
