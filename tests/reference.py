@@ -1,5 +1,6 @@
 """The papers' formulas, slow and literal: what the fast code is tested against."""
 
+import cvxpy as cp
 import numpy as np
 from scipy.integrate import quad
 from scipy.linalg import eigh
@@ -201,3 +202,44 @@ def nearest_pairs(Z, listed, m, radius):
             if distance(pair) <= radius * (1 + 1e-12):
                 chosen.add(tuple(sorted(pair)))
     return chosen
+
+
+# of y, f and C, to expressions: Σ C_i ℓ(y_i, f_i)
+MACHINE_LOSSES = {
+    "hinge": lambda y, f, C: C @ cp.pos(1 - cp.multiply(y, f)),
+    "squared_hinge": lambda y, f, C: C @ cp.square(cp.pos(1 - cp.multiply(y, f))),
+    "log_loss": lambda y, f, C: C @ cp.logistic(-cp.multiply(y, f)),
+    "squared_error": lambda y, f, C: 0.5 * C @ cp.square(y - f),
+    "huber": lambda y, f, C: 0.5 * C @ cp.huber(y - f, 1.0),
+    "absolute_error": lambda y, f, C: C @ cp.abs(y - f),
+    "quantile": lambda y, f, C: C @ (0.8 * cp.pos(y - f) + 0.2 * cp.pos(f - y)),
+    "epsilon_insensitive": lambda y, f, C: C @ cp.pos(cp.abs(y - f) - 0.3),
+    "poisson": lambda y, f, C: C @ (cp.exp(f) - cp.multiply(y, f)),
+}
+
+
+class Machine:
+    """min ½‖f‖²_k + Σ C_i ℓ(y_i, f(x_i) + b) by a generic convex solver, given k among all rows.
+
+    The first rows are those of the losses; on the others f is predicted. A function is a vector of weights of
+    features, which the eigenvectors give; a constant in k moves b alone, and is taken away.
+    """
+
+    def __init__(self, K, y, C, loss):
+        K = K - K[: len(y)].mean(axis=0) - K[: len(y)].mean(axis=0)[:, None] + K[: len(y), : len(y)].mean()
+        size, U = np.linalg.eigh(K)
+        kept = size > 1e-10 * size[-1]
+        self.F, self.y, self.C, self.loss = U[:, kept] * np.sqrt(size[kept]), y, C, MACHINE_LOSSES[loss]
+        w, b = cp.Variable(self.F.shape[1]), cp.Variable()
+        rows = self.F[: len(y)]
+        problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + self.loss(y, rows @ w + b, C)))
+        digits = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+        self.minimum = problem.solve(solver=cp.CLARABEL, **digits)
+        self.values = self.F @ w.value + b.value
+
+    def objective(self, values):
+        """Return the objective of a function, given its values at all rows."""
+        F = np.column_stack([self.F, np.ones(len(self.F))])
+        w = np.linalg.lstsq(F, values, rcond=None)[0]
+        lost = self.loss(self.y, values[: len(self.y)], self.C)
+        return 0.5 * w[:-1] @ w[:-1] + float(lost.value)

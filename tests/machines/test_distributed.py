@@ -213,8 +213,12 @@ def test_what_is_wrong_is_named_by_its_row(split, fitted):
         (svc(), lambda: (chunked(Y), chunked(Y)), "2D array"),
         (svc(), lambda: (da.from_array(X), of_unknown_length(Y)), "5 chunks of unknown length, but X has 1"),
         (svc(max_bins=None), lambda: (chunked(X), Y), "needs bins .* set max_bins"),
-        (PerceptronSVC(method="gram"), lambda: (chunked(X), Y), "set method='sliced'"),
-        (PerceptronSVC(max_bins=None), lambda: (chunked(X), Y), "and max_bins"),
+        (
+            PerceptronSVC(method="gram"),
+            lambda: (chunked(X), Y),
+            "computes no Gram matrix of Dask .* set method='auto'",
+        ),
+        (PerceptronSVC(max_bins=None), lambda: (chunked(X), Y), "needs bins .* set max_bins"),
         (svc(C=-1.0), lambda: (chunked(X), Y), "C"),
         (svc(), lambda: (dd.from_pandas(pd.DataFrame({"a": ["x", "y"]}), 1), [0, 1]), "TableEncoder"),
         (svc(), lambda: (chunked(X[:0], (0,)), Y[:0]), "there is no class"),
@@ -310,8 +314,8 @@ def test_where_the_scheduler_is_gone_the_error_has_the_last_model(processes, mon
     with dask.config.set(scheduler="threads"):
         Z, labels = dask.compute(lazy, y)
     rows = labels < 2.0
-    assert np.mean((model._functions[0](Z[rows]) > 0) == (labels[rows] > 0)) > 0.6
-    assert all(np.ptp(function(Z)) == 0.0 for function in model._functions[1:])
+    assert np.mean((model.machines_[0].each[0](Z[rows]) > 0) == (labels[rows] > 0)) > 0.6
+    assert all(np.ptp(function(Z)) == 0.0 for function in model.machines_[0].each[1:])
     assert set(model.predict(X_NEW)) <= set(model.classes_)
 
 

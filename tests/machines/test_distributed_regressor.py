@@ -11,7 +11,7 @@ from mercer import PerceptronRegressor, StumpRegressor, TreeRegressor
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
-from mercer.machines.distributed import scale_target, summarize  # noqa: E402
+from mercer.machines.distributed import scale_target, summarize_numbers  # noqa: E402
 from mercer.solvers.newton.dask_rows import ClusterError  # noqa: E402
 
 N = 2000
@@ -54,6 +54,13 @@ def test_slices_are_fitted_to_chunks():
     assert_allclose(found.predict(NEW), expected.predict(NEW), atol=3e-3 * Y.std())
 
 
+def test_landmarks_of_chunks_are_nearly_as_good_as_the_gram_matrix():
+    exact = TreeRegressor(C=16.0).fit(X, Y)
+    found = TreeRegressor(C=16.0, n_landmarks=600, random_state=0).fit(chunked(X), Y)
+    assert (exact.method_, found.method_) == ("gram", "landmarks")
+    assert np.mean((found.predict(NEW) - exact.predict(NEW)) ** 2) < 0.01 * Y.var()
+
+
 def test_a_frame_is_fitted_and_predictions_stay_in_chunks():
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = stump().fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(Y), npartitions=3))
@@ -66,7 +73,9 @@ def test_a_frame_is_fitted_and_predictions_stay_in_chunks():
 
 def test_moments_of_chunks_are_those_of_all_numbers():
     y, parts = 1e6 + 1e-3 * Y, np.split(np.arange(N), [700, 701])
-    scaling = scale_target([summarize(X[p], y[p], WEIGHT[p], np.arange(1)) for p in parts], is_log=False)
+    scaling = scale_target(
+        [summarize_numbers(X[p], y[p], WEIGHT[p], np.arange(1)) for p in parts], is_log=False
+    )
     mean = np.average(y, weights=WEIGHT)
     assert scaling.offset[0] == pytest.approx(mean, rel=1e-14)
     assert scaling.scale[0] == pytest.approx(np.sqrt(np.average((y - mean) ** 2, weights=WEIGHT)), rel=1e-6)
@@ -96,10 +105,8 @@ def test_what_is_wrong_in_a_chunk_is_said(y, weight, message):
 def test_what_dask_cannot_do_gets_a_sentence():
     with pytest.raises(ValueError, match="StumpRegressor needs bins for Dask"):
         StumpRegressor().fit(chunked(X), Y)
-    with pytest.raises(ValueError, match="PerceptronRegressor needs slices and bins"):
+    with pytest.raises(ValueError, match="PerceptronRegressor computes no Gram matrix of Dask"):
         PerceptronRegressor(method="gram").fit(chunked(X), Y)
-    with pytest.raises(TypeError, match="TreeRegressor takes no collections of Dask"):
-        TreeRegressor().fit(chunked(X), Y)
     with pytest.raises(ValueError, match=r"poisson.* at least 0, got -"):
         stump(loss="poisson").fit(chunked(X), Y - 100.0)
 

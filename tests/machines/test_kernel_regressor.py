@@ -42,7 +42,7 @@ def test_with_the_plain_inner_product_it_is_ridge_regression(rng):
 def test_the_leave_one_out_errors_are_those_of_fits_without_each_sample(kernel, rng):
     weight = rng.uniform(0.5, 2.0, len(y))
     model = KernelRegressor(kernel).fit(X, y, weight)
-    assert_allclose(model.C_, model.Cs_[model.loo_errors_.argmin()])
+    assert_allclose(model.C_, model.Cs_[model.scores_.argmax()])
     mean = np.average(y, weights=weight)
     scale = np.sqrt(np.average((y - mean) ** 2, weights=weight))
     C = model.C_ / spread(kernel(X), weight)
@@ -56,7 +56,7 @@ def test_the_leave_one_out_errors_are_those_of_fits_without_each_sample(kernel, 
         errors.append(y[i] - (kernel(X[[i]], X[others]) @ a)[0] - b)
     assert_allclose(model.unseen_.error[:, 0], errors, rtol=3e-6, atol=3e-8)
     best = np.average(np.square(errors), weights=weight) / scale**2
-    assert_allclose(model.loo_errors_.min(), best, rtol=1e-6)
+    assert_allclose(-model.scores_.max(), best, rtol=1e-6)
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
@@ -81,9 +81,10 @@ def test_several_targets_have_one_c_and_each_its_interval():
     apart = KernelRegressor(Tree(), C=model.C_).fit(X, y)
     assert_allclose(model.predict(NEW)[:, 0], apart.predict(NEW))
     assert 0.65 < ((low[:, 0] <= Y_NEW) & (high[:, 0] >= Y_NEW)).mean() < 0.99
-    machine = KernelRegressor(Tree(), loss="absolute_error").fit(X, Y)
-    assert machine.predict(NEW).shape == (300, 2)
-    assert not hasattr(machine, "predict_interval")
+    machine = KernelRegressor(Tree(), loss="absolute_error", Cs=2, cv=3).fit(X, Y)  # which folds choose
+    low, high = machine.predict_interval(NEW, 0.8)
+    assert machine.predict(NEW).shape == low.shape == high.shape == (300, 2)
+    assert not hasattr(KernelRegressor(Tree(), C=1.0, cv=3), "predict_interval")
 
 
 def test_a_learner_learns_from_pairs_and_unlabelled_samples(rng):
@@ -147,7 +148,7 @@ def test_of_samples_of_weight_zero_a_kernel_takes_no_gamma(rng):
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
 def test_features_too_large_for_the_kernel_get_a_sentence(loss):
-    with pytest.raises(ValueError, match="kernel of these samples holds infinite numbers"):
+    with pytest.raises(ValueError, match=r"features are as large as \de\+200, .* scale the features"):
         KernelRegressor(loss=loss).fit(1e200 * X, y)
 
 
@@ -165,11 +166,22 @@ def test_wrong_use_gets_a_sentence():
 def test_of_many_samples_some_choose_c_and_all_are_fitted(monkeypatch):
     X, y = make_friedman1(300, n_features=5, noise=0.5, random_state=0)
     everyone = KernelRegressor(RBF(2.0)).fit(X, y)
-    monkeypatch.setattr("mercer.machines.kernel_regressor.SELECTION_ROWS", 150)
+    monkeypatch.setattr("mercer.machines.gram_samples.LEFT_OUT_ROWS", 150)
     model = KernelRegressor(RBF(2.0)).fit(X, y)
     same = KernelRegressor(RBF(2.0), C=model.C_).fit(X, y)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-7)
     np.testing.assert_allclose(model.unseen_.error, same.unseen_.error)
     assert len(model.unseen_.error) == 300
-    assert len(model.loo_errors_) == len(model.Cs_) > 1
+    assert len(model.scores_) == len(model.Cs_) > 1
     assert everyone.C_ / 8 <= model.C_ <= 8 * everyone.C_
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("method", ["gram", "landmarks"])
+def test_rows_that_all_coincide_are_predicted_within_the_range_of_their_targets(loss, method):
+    rows, targets = np.full((20, 3), 0.1), np.arange(20.0)
+    model = KernelRegressor(RBF(1.0), C=1.0, loss=loss, method=method).fit(rows, targets)
+    predicted = model.predict(rows[:2])
+    assert np.all((targets.min() <= predicted) & (predicted <= targets.max()))
+    if loss != "absolute_error":  # of which anything between the middle two is a median
+        assert_allclose(predicted, targets.mean())

@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from mercer.machines.kernel_svc import KernelSVC, PairwiseSVMs
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn import config_context
@@ -20,9 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelBoost, KernelRegressor
+from mercer import KernelBoost, KernelRegressor, KernelSVC
 from mercer.kernels import FeatureKernel, Perceptron, Stump
-from mercer.machines import kernel_svc
+from mercer.machines import functions
+from mercer.machines.functions import KernelFunction
 
 LIBSVM_TOL = 1e-6  # in single precision it gets no further; decision values are then good to some 1e-4
 MOONS = make_moons(80, noise=0.25, random_state=0)
@@ -164,9 +164,9 @@ def test_predictions_in_blocks_are_the_same(monkeypatch, method):
     X, y = IRIS
     model = KernelSVC(Stump.sample(X, 20, random_state=0), method=method).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr(kernel_svc, "_BLOCK", 7 * len(model.machines_[0].coef))
-    sizes, inputs = [], PairwiseSVMs._inputs
-    monkeypatch.setattr(PairwiseSVMs, "_inputs", lambda self, X: sizes.append(len(X)) or inputs(self, X))
+    monkeypatch.setattr(functions, "BLOCK", 7 * len(model.machines_[0].coef))
+    sizes, inputs = [], KernelFunction._inputs
+    monkeypatch.setattr(KernelFunction, "_inputs", lambda self, X: sizes.append(len(X)) or inputs(self, X))
     assert_allclose(model.decision_function(X), whole, atol=1e-12)
     assert sizes == [7] * 21 + [3]
 
@@ -276,7 +276,7 @@ def test_labels_may_be_words_and_a_fitted_model_survives_pickling():
         (KernelSVC(), {"unlabelled": MOONS[0]}, ValueError, "unlabelled given, but the kernel None"),
         (KernelSVC("rbf"), {}, TypeError, "not 'rbf'"),
         (KernelSVC(RBF(), method="features"), {}, ValueError, "no finite feature map"),
-        (KernelSVC(method="fast"), {}, ValueError, "solver must be"),
+        (KernelSVC(method="fast"), {}, ValueError, "method must be one of"),
         (KernelSVC(C=0.0), {}, ValueError, "C must be positive"),
         (KernelSVC(tol=-1.0), {}, ValueError, "tol must be positive"),
         (KernelSVC(), {"sample_weight": MOONS[1]}, ValueError, "only one class: 1"),

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from mercer import PerceptronRegressor, PerceptronSVC
 from mercer.datasets import threenorm
 from mercer.kernels import Perceptron
-from mercer.machines.perceptron import draw_directions
+from mercer.machines.additive_samples import draw_directions
 
 
 @pytest.mark.parametrize("C", 2.0 ** np.arange(-17, 6, 4))
@@ -82,21 +82,21 @@ def test_one_feature_needs_one_direction():
 
 def test_auto_is_exact_for_few_rows_and_sliced_for_many(monkeypatch):
     X, y = threenorm(60, random_state=0)
-    automatic, exact = (PerceptronSVC(method=m, random_state=0).fit(X, y) for m in ("auto", "exact"))
+    automatic, exact = (PerceptronSVC(method=m, random_state=0).fit(X, y) for m in ("auto", "gram"))
     assert_array_equal(automatic.decision_function(X), exact.decision_function(X))
-    monkeypatch.setattr("mercer.machines.perceptron.EXACT_ROWS", 59)
+    monkeypatch.setattr("mercer.machines.rows_of.SLICED_ROWS", 59)
     some = {"n_directions": 14, "random_state": 0}  # 4 × 14 is less than 60, 4 × 15 is not
     automatic, sliced = (PerceptronSVC(method=m, **some).fit(X, y) for m in ("auto", "sliced"))
     assert_array_equal(automatic.decision_function(X), sliced.decision_function(X))
     automatic = PerceptronSVC(n_directions=15, random_state=0).fit(X, y)
     assert_array_equal(automatic.decision_function(X), exact.decision_function(X))
-    monkeypatch.setattr("mercer.machines.perceptron.MOST_EXACT_ROWS", 59)
+    monkeypatch.setattr("mercer.machines.rows_of.MOST_UNSLICED", 59)
     automatic, sliced = (PerceptronSVC(method=m, random_state=0).fit(X, y) for m in ("auto", "sliced"))
     assert_array_equal(automatic.decision_function(X), sliced.decision_function(X))
 
 
 def test_selection_and_refit_are_of_one_kind(monkeypatch):
-    monkeypatch.setattr("mercer.machines.perceptron.EXACT_ROWS", 55)  # 60 rows are too many, 40 are not
+    monkeypatch.setattr("mercer.machines.rows_of.SLICED_ROWS", 55)  # 60 rows are too many, 40 are not
     X, y = threenorm(60, random_state=0)
     options = {"Cs": 2, "cv": 3, "n_directions": 10, "random_state": 0}
     automatic, sliced = (PerceptronSVC("cv", method=m, **options).fit(X, y) for m in ("auto", "sliced"))
@@ -106,7 +106,7 @@ def test_selection_and_refit_are_of_one_kind(monkeypatch):
 @pytest.mark.parametrize(
     "parameters", [{"max_bins": 1}, {"max_bins": -5}, {"n_directions": 0}, {"method": "fast"}]
 )
-@pytest.mark.parametrize("method", ["exact", "sliced"])
+@pytest.mark.parametrize("method", ["gram", "sliced"])
 def test_bad_parameters_are_named_whatever_the_method(method, parameters):
     (name,) = parameters
     with pytest.raises(ValueError, match=name):
@@ -116,13 +116,13 @@ def test_bad_parameters_are_named_whatever_the_method(method, parameters):
 def test_memory_that_is_not_there_is_said_before_it_starts(have_memory):
     have_memory(10_000)
     X, y = threenorm(30, random_state=0)
-    with pytest.raises(MemoryError, match=r"30 rows.*sliced"):
+    with pytest.raises(MemoryError, match=r"30 rows.*method='landmarks'"):
         PerceptronSVC(method="gram").fit(X, y)
 
 
 def test_libsvm_that_was_stopped_says_so():
     X, y = threenorm(200, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="residual"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations"):
         PerceptronSVC(method="gram", max_iter=3).fit(X, y)
 
 

@@ -87,4 +87,4 @@ def test_weights_must_not_all_be_zero_and_folds_must_hold_samples():
 @pytest.mark.parametrize("model", [StumpRegressor, TreeRegressor])
 def test_a_score_that_a_fold_is_too_small_for_gets_a_sentence(model):
     with pytest.raises(ValueError, match=r"'r2' gives no number for a fold that tests 1 sample.*fewer folds"):
-        model(scoring="r2", cv=LeaveOneOut()).fit(X, NUMBERS)
+        model("cv", scoring="r2", cv=LeaveOneOut()).fit(X, NUMBERS)

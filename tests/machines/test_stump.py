@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from mercer import StumpSVC
 from mercer.datasets import ringnorm, threenorm
 from mercer.kernels import Stump
-from mercer.machines import additive
+from mercer.machines import functions
 
 CS = 2.0 ** np.arange(-17, 6, 2)
 
@@ -88,7 +88,7 @@ def test_many_samples_at_once_are_predicted_as_few_are(max_bins, monkeypatch, rn
     model = StumpSVC(max_bins=max_bins).fit(X, y)
     new = np.vstack([X, 3 * rng.normal(size=(150, 20)), X.min(axis=0)[None], X.max(axis=0)[None]])
     few = model.decision_function(new)
-    monkeypatch.setattr(additive, "FEW_CELLS", 0)  # compiled
+    monkeypatch.setattr(functions, "FEW_CELLS", 0)  # compiled
     assert_allclose(model.decision_function(new), few, atol=1e-12)
 
 
@@ -402,10 +402,10 @@ def test_an_interrupt_is_an_exception_and_not_the_end_of_the_process():
 import os, signal, threading
 import numpy as np
 from mercer import StumpSVC
-from mercer.solvers.newton.rows import ExactRows
+from mercer.solvers.newton.tables import SortedRows
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(20_000, 10)), rng.choice([-1, 1], size=20_000)
-has_begun, step = threading.Event(), ExactRows.newton_step
+has_begun, step = threading.Event(), SortedRows.newton_step
 def newton_step(self, *arguments, **options):
     has_begun.set()
     return step(self, *arguments, **options)
@@ -417,7 +417,7 @@ def interrupt():
 try:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt, daemon=True).start()
-    ExactRows.newton_step = newton_step
+    SortedRows.newton_step = newton_step
     for _ in range(30):
         StumpSVC(C=1e3).fit(X, y)
 except KeyboardInterrupt:
@@ -464,3 +464,22 @@ def test_cells_of_many_equal_samples_take_few_steps(seed):
     for C in (0.03, 0.5):
         model = StumpSVC(C=C).fit(X, score > 0)
         assert model.n_iter_[0] <= 80  # some 20; with steps that miss cells of equal rows, up to a thousand
+
+
+def test_cells_that_hold_both_classes_do_not_stop_a_fit():
+    X, y = [[0], [1], [1], [0], [1]], [0, 0, 0, 1, 1]
+    model = StumpSVC(C=10).fit(X, y)
+    # of the rows at 1 two are of class 0; those at 0 are in balance, and anything will do
+    assert model.predict([[1]]) == [0]
+    assert model.residual_[0] <= 1e-3
+    assert_allclose(-model.objective_[0], 10.0 * 4.0)  # two wrong rows, with a loss of two each
+
+
+def test_tables_of_zeros_and_ones_with_a_weak_signal_are_fitted_for_each_c():
+    for seed in range(32):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 2, size=(60, 4)).astype(float)
+        y = np.where(rng.random(60) < 0.4 + 0.2 * X[:, 0], 1, 0)
+        model = StumpSVC("cv", cv=3).fit(X, y)  # a warning would be an error
+        assert np.isfinite(model.scores_).all()
+        assert np.all(model.residual_ <= 1e-3)

@@ -5,7 +5,6 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from mercer.machines.paths import is_past_the_best
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import KernelRegressor, PerceptronRegressor, StumpRegressor, TreeRegressor
 from mercer.kernels import Tree
 from mercer.machines import additive
+from mercer.machines.selection import is_past_the_best
 
 LOSSES = {
     "squared_error": lambda e: cp.square(e) / 2,

@@ -260,7 +260,7 @@ def test_gradients_of_samples_and_weights_are_left_out(model):
 
 
 def test_many_exact_samples_are_not_moved_unasked(monkeypatch):
-    monkeypatch.setattr("mercer.machines.tensors.MOST_EXACT", 299)
+    monkeypatch.setattr("mercer.machines.places.MOST_EXACT", 299)
     X, y = threenorm(300, n_features=3, random_state=0)
     with pytest.raises(ValueError, match="Set max_bins, for example to 256"):
         StumpSVC().fit(put(X, "cpu"), put(y, "cpu"))
@@ -381,7 +381,7 @@ def test_single_precision_predicts_as_double_precision_does(device):
 @EACH_TENSOR
 def test_a_gram_matrix_that_does_not_fit_is_refused(device):
     X = torch.zeros((1, 2), device=device, dtype=torch.float32).expand(3_000_000, 2)
-    with pytest.raises(MemoryError, match=r"needs 36000\.0 GB.*method='sliced'"):
+    with pytest.raises(MemoryError, match=r"needs 144000\.0 GB.*method='landmarks'"):
         PerceptronSVC(method="gram").fit(X, torch.arange(3_000_000, device=device) % 2)
 
 

@@ -15,7 +15,7 @@ from mercer import TreeSVC
 from mercer.datasets import threenorm, twonorm
 from mercer.kernels import Ranked, Rescaled, Tree
 from mercer.kernels.tree import median_gamma
-from mercer.machines import tree
+from mercer.machines import classifier, feature_samples, gram_samples, rows_of
 
 IRIS = load_iris(return_X_y=True)
 
@@ -27,7 +27,7 @@ def test_exact_is_libsvm_with_the_tree_kernel(C):
     weight = np.random.default_rng(0).uniform(0.2, 2.0, 200)
     ours = TreeSVC(C=C, gamma=0.05, tol=1e-6).fit(X, y, sample_weight=weight)
     theirs = SVC(C=C, kernel=Tree(0.05), tol=1e-6).fit(X, y, sample_weight=weight)
-    assert ours.method_ == "exact"
+    assert ours.method_ == "gram"
     assert_allclose(ours.decision_function(X_new), theirs.decision_function(X_new), atol=1e-4)
     assert_array_equal(ours.support_, np.sort(theirs.support_))
     assert ours.residual_[0] <= 1e-3
@@ -60,11 +60,11 @@ def test_one_against_the_rest_is_scikit_learns():
 
 def test_its_coefficients_and_support_vectors_are_the_decision_function():
     X, y = IRIS
-    for method in ("exact", "nystroem"):
+    for method in ("gram", "landmarks"):
         model = TreeSVC(method=method, n_landmarks=40, random_state=0).fit(X, y)
         assert model.method_ == method
         f = model.kernel_(X, X[model.support_]) @ model.dual_coef_.T + model.intercept_
-        assert_allclose(f, model._decisions(X), atol=1e-9)
+        assert_allclose(f, model._values(X), atol=1e-9)
 
 
 def test_samples_of_no_weight_might_as_well_not_be_there():
@@ -78,14 +78,14 @@ def test_samples_of_no_weight_might_as_well_not_be_there():
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_with_all_rows_as_landmarks_nystroem_is_nearly_the_exact_svm(multi_class):
+def test_with_all_rows_as_landmarks_it_is_the_exact_svm(multi_class):
     X, y = IRIS
     exact = TreeSVC(C=1.0, multi_class=multi_class).fit(X, y)
     landmarks = TreeSVC(C=1.0, multi_class=multi_class, method="landmarks", random_state=0).fit(X, y)
-    f, g = exact._decisions(X), landmarks._decisions(X)
+    f, g = exact._values(X), landmarks._values(X)
     for a, b in zip(f.T, g.T, strict=True):
-        assert np.corrcoef(a, b)[0, 1] > 0.98  # but for the rounded corner of the loss
-    assert np.mean(exact.predict(X) == landmarks.predict(X)) > 0.97
+        assert_allclose(a, b, atol=3e-3)
+    assert_array_equal(exact.predict(X), landmarks.predict(X))
 
 
 def test_few_landmarks_classify_many_rows_nearly_as_well():
@@ -98,11 +98,11 @@ def test_few_landmarks_classify_many_rows_nearly_as_well():
 
 
 def test_the_number_of_rows_decides_on_the_method(monkeypatch):
-    monkeypatch.setattr(tree, "EXACT_ROWS", 60)
+    monkeypatch.setattr(rows_of, "GRAM_ROWS", 60)
     X, y = threenorm(80, random_state=0)
-    assert TreeSVC().fit(X[:60], y[:60]).method_ == "exact"
-    assert TreeSVC(random_state=0).fit(X, y).method_ == "nystroem"
-    assert TreeSVC(method="gram").fit(X, y).method_ == "exact"
+    assert TreeSVC().fit(X[:60], y[:60]).method_ == "gram"
+    assert TreeSVC(random_state=0).fit(X, y).method_ == "landmarks"
+    assert TreeSVC(method="gram").fit(X, y).method_ == "gram"
 
 
 def test_landmarks_are_the_same_for_the_same_seed():
@@ -112,19 +112,21 @@ def test_landmarks_are_the_same_for_the_same_seed():
     assert not np.array_equal(a.support_, c.support_)
 
 
-@pytest.mark.parametrize("held", [0, 2**29])
-def test_kernel_values_are_kept_or_computed_anew_with_the_same_result(monkeypatch, held):
+def test_features_of_many_rows_have_single_precision_and_nearly_the_same_result(monkeypatch):
     X, y = threenorm(300, random_state=0)
-    expected = TreeSVC(method="landmarks", n_landmarks=50, random_state=0).fit(X, y)
-    monkeypatch.setattr(tree, "HELD", held)
-    monkeypatch.setattr(tree, "BLOCK", 1000)  # 20 rows at a time
-    calls = []
-    gram = Tree.gram
-    monkeypatch.setattr(Tree, "gram", lambda self, X, Y: calls.append(X.shape) or gram(self, X, Y))
-    model = TreeSVC(method="landmarks", n_landmarks=50, random_state=0).fit(X, y)
-    assert_allclose(model.decision_function(X), expected.decision_function(X), atol=2e-2)
-    blocks = [shape for shape in calls if shape[0] == 20]
-    assert (len(blocks) == 15) if held else (len(blocks) > 60)
+    model = TreeSVC(method="landmarks", n_landmarks=50, random_state=0)
+    expected = model.fit(X, y).decision_function(X)
+    monkeypatch.setattr(feature_samples, "DOUBLE", 0)
+    assert_allclose(model.fit(X, y).decision_function(X), expected, atol=1e-2)
+
+
+def test_landmarks_are_fewer_where_their_features_would_be_too_many(monkeypatch):
+    X, y = threenorm(300, random_state=0)
+    monkeypatch.setattr(feature_samples, "HELD", 300 * 40)
+    monkeypatch.setattr(feature_samples, "LEAST_LANDMARKS", 10)
+    assert len(TreeSVC(method="landmarks", random_state=0).fit(X, y).support_) == 40
+    monkeypatch.setattr(feature_samples, "HELD", 0)
+    assert len(TreeSVC(method="landmarks", random_state=0).fit(X, y).support_) == 10
 
 
 def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed(have_memory):
@@ -136,7 +138,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed(have_m
 
 def test_too_few_passes_give_a_warning():
     X, y = threenorm(200, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="relative gradient"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations with a residual"):
         TreeSVC(C=100.0, method="landmarks", max_iter=1, random_state=0).fit(X, y)
 
 
@@ -252,14 +254,14 @@ def test_threads_change_nothing():
 
 
 def test_of_many_rows_the_settings_are_chosen_on_some(monkeypatch):
-    monkeypatch.setattr(tree, "SELECTION_ROWS", 100)
+    monkeypatch.setattr(classifier, "SELECTION_ROWS", 100)
     X, y = twonorm(400, random_state=0)
     y = y.astype(int)
     y[:12] = 7  # a rare class, all of which is drawn
     seen = []
-    solve = tree.solve_on_gram
+    solve = gram_samples.solve_by_libsvm
     monkeypatch.setattr(
-        tree, "solve_on_gram", lambda K, *args, **kw: seen.append(len(K)) or solve(K, *args, **kw)
+        gram_samples, "solve_by_libsvm", lambda K, *args, **kw: seen.append(len(K)) or solve(K, *args, **kw)
     )
     model = TreeSVC("cv", Cs=(1.0,), gammas=(1.0,), cv=2, random_state=0).fit(X, y)
     assert 40 <= max(seen[:-1]) <= 65

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVR
 
 from mercer import TreeRegressor
-from mercer.machines import tree
+from mercer.machines import regressor, rows_of
 
 X, y = make_friedman1(90, n_features=5, noise=1.0, random_state=0)
 Z = (y - y.mean()) / y.std()
@@ -37,7 +37,7 @@ def test_with_every_sample_a_landmark_it_is_exact(loss):
     options = {"loss": loss, "C": 5.0, "quantile": 0.8, "tol": 1e-6}
     exact = TreeRegressor(**options).fit(X, y)
     landmarks = TreeRegressor(method="landmarks", random_state=0, **options).fit(X, y)
-    assert (exact.method_, landmarks.method_) == ("exact", "nystroem")
+    assert (exact.method_, landmarks.method_) == ("gram", "landmarks")
     assert_allclose(landmarks.objective_, exact.objective_, rtol=1e-6)
     assert_allclose(landmarks.predict(NEW), exact.predict(NEW), atol=3e-3 * y.std())
 
@@ -59,13 +59,13 @@ def test_c_and_gamma_have_the_best_mean_score_over_the_folds():
 
 
 def test_of_many_samples_some_choose_and_the_errors_are_of_a_fit_to_most(monkeypatch):
-    monkeypatch.setattr(tree, "SELECTION_ROWS", 100)
-    monkeypatch.setattr(tree, "EXACT_ROWS", 200)
+    monkeypatch.setattr(regressor, "SELECTION_ROWS", 100)
+    monkeypatch.setattr(rows_of, "RIDGE_ROWS", 200)
     X, y = make_friedman1(1000, n_features=5, noise=1.0, random_state=2)
     model = TreeRegressor("cv", Cs=(16.0, 64.0), gammas=(0.25, 0.5), n_landmarks=150, random_state=0).fit(
         X, y
     )
-    assert model.method_ == "nystroem"
+    assert model.method_ == "landmarks"
     assert len(model.unseen_.error) == 200
     assert model.score(NEW, Y_NEW) > 0.9
     again = TreeRegressor(
@@ -76,8 +76,8 @@ def test_of_many_samples_some_choose_and_the_errors_are_of_a_fit_to_most(monkeyp
 
 @pytest.mark.parametrize("few", [True, False])
 def test_samples_of_weight_zero_have_no_part_in_the_choice_of_gamma_and_c(few, monkeypatch):
-    monkeypatch.setattr(tree, "SELECTION_ROWS", 100 if few else 60)
-    monkeypatch.setattr(tree, "EXACT_ROWS", 100)
+    monkeypatch.setattr(regressor, "SELECTION_ROWS", 100 if few else 60)
+    monkeypatch.setattr(rows_of, "RIDGE_ROWS", 100)
     far, nothing = np.vstack([1000.0 * X, X]), np.append(np.zeros(90), np.ones(90))
     options = {"Cs": (1.0, 16.0), "gammas": (0.25, 1.0), "cv": 3, "random_state": 0}
     alone = TreeRegressor("cv", **options).fit(X, y)

@@ -2,26 +2,40 @@
 
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
-from mercer.solvers.linear_svm import solve_linear_svm
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mercer import StumpSVC
-from mercer.machines import libsvm
 from mercer.machines.few_rows import MOST_ROWS, are_few
 from mercer.machines.multiclass import split_problems
-from mercer.solvers.libsvm import STEPS, FlatProblems, multiply_by_problem, polish, solve_on_gram
+from mercer.solvers import libsvm
+from mercer.solvers.libsvm import (
+    STEPS,
+    FlatProblems,
+    TwoClassProblem,
+    multiply_by_problem,
+    polish,
+    solve_by_libsvm,
+)
 from mercer.solvers.newton import measure_violation
+
+
+def split(label, n_classes, scheme):
+    """Return the rows and the signs of each two-class problem."""
+    problems = split_problems(label, np.ones(len(label)), n_classes, scheme).each
+    every = np.arange(len(label))
+    return [TwoClassProblem(every if p.rows is None else p.rows, p.y) for p in problems]
 
 
 @pytest.fixture
 def drawn(rng):
     label = np.r_[0, 1, 2, 3, rng.integers(0, 4, 40)]
-    problems = split_problems(label, 4, "ovo")
+    problems = split(label, 4, "ovo")
     flat = FlatProblems.of(problems)
     upper = np.where(flat.y > 0, 1.0, 0.0)
     lower = upper - 1.0
@@ -47,7 +61,7 @@ def test_violations_of_all_problems_are_those_of_each(drawn, rng, free):
     value[flat.slices[2].start] = np.nan
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
     for p, mine in enumerate(flat.slices):
-        one = measure_violation(coef[mine], value[mine], flat.y[mine], lower[mine], upper[mine])
+        one = measure_violation(np, coef[mine], value[mine], flat.y[mine], lower[mine], upper[mine])
         assert residual[p] == pytest.approx(one[0], abs=1e-12)
         assert p == 2 or intercept[p] == pytest.approx(one[1], abs=1e-12)
 
@@ -90,13 +104,13 @@ def test_all_classes_at_once_have_the_objectives_and_values_of_tight_two_class_s
     X[100:160] = X[:60]
     model = StumpSVC(C=C, multi_class=scheme).fit(X, y)
     K = -cdist(X, X, "cityblock")
-    for p, (rows, sign) in enumerate(split_problems(y, 4, scheme)):
+    for p, (rows, sign) in enumerate(split(y, 4, scheme)):
         svc = SVC(C=C, kernel="precomputed", tol=1e-7).fit(K[np.ix_(rows, rows)], sign)
         coef = np.zeros(len(rows))
         coef[svc.support_] = svc.dual_coef_[0]
         objective = 0.5 * coef @ K[np.ix_(rows, rows)] @ coef - sign @ coef
         assert model.objective_[p] == pytest.approx(objective, rel=3e-5)
-        values = model._functions[p](X[rows])
+        values = model.machines_[0].each[p](X[rows])
         expected = svc.decision_function(K[np.ix_(rows, rows)])
         np.testing.assert_allclose(values, expected, atol=3e-3 * max(1.0, np.ptp(expected)))
 
@@ -119,10 +133,10 @@ def test_libsvm_alone_solves_problems_whose_last_digits_matter(rng, C, n_classes
     X = rng.normal(size=(120, 5))
     y = (X[:, 0] + rng.normal(size=120) > 0).astype(int) + (n_classes - 2) * (X[:, 1] > 0)
     model = StumpSVC(C=C, multi_class=scheme, max_iter=100_000).fit(X, y)
-    for p, (rows, sign) in enumerate(split_problems(y, n_classes, scheme)):
+    for p, (rows, sign) in enumerate(split(y, n_classes, scheme)):
         K = -cdist(X[rows], X[rows], "cityblock")
         svc = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, sign)
-        np.testing.assert_allclose(model._functions[p](X[rows]), svc.decision_function(K), atol=3e-3)
+        np.testing.assert_allclose(model.machines_[0].each[p](X[rows]), svc.decision_function(K), atol=3e-3)
         assert model.residual_[p] <= 1e-3
 
 
@@ -141,11 +155,12 @@ def test_a_fit_that_goes_round_in_circles_ends_near_the_optimum():
     K, bound = X @ X.T, np.full(len(X), C)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # on another processor it may find its way
-        found = solve_on_gram(K, y, bound, "ovo", tol=1e-3, max_iter=-1)
+        found = solve_by_libsvm(K, y, bound, "ovo", tol=1e-3, max_iter=None)
     coef, sign = found.coef[:, 0], 2.0 * y - 1.0
     dual = sign @ coef - 0.5 * coef @ K @ coef
-    best = solve_linear_svm(X, sign, bound, tol=1e-9, max_iter=200)
-    primal = 0.5 * best.w @ best.w + C * np.maximum(1.0 - sign * (X @ best.w + best.b), 0.0).sum()
+    w, b = cp.Variable(X.shape[1]), cp.Variable()
+    loss = cp.sum(cp.pos(1 - cp.multiply(sign, X @ w + b)))
+    primal = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + C * loss)).solve(solver=cp.CLARABEL)
     assert dual == pytest.approx(primal, rel=1e-3)
 
 
@@ -161,14 +176,14 @@ def test_who_goes_round_in_circles_is_given_a_larger_tolerance(monkeypatch, rng)
     monkeypatch.setattr(libsvm, "_try_libsvm", circles)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     with pytest.warns(ConvergenceWarning, match="LIBSVM has a tolerance of 1e-02"):
-        solve_on_gram(X @ X.T, y, np.ones(60), "ovo", tol=1e-3, max_iter=-1)
+        solve_by_libsvm(X @ X.T, y, np.ones(60), "ovo", tol=1e-3, max_iter=None)
     assert tried == [(1e-3, STEPS), (1e-3, 3 * STEPS), (1e-2, 3 * STEPS)]
 
 
 def test_a_limit_that_somebody_set_is_kept(rng):
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     with pytest.warns(ConvergenceWarning, match="stopped after 5 iterations"):
-        found = solve_on_gram(X @ X.T, y, np.ones(60), "ovo", tol=1e-9, max_iter=5)
+        found = solve_by_libsvm(X @ X.T, y, np.ones(60), "ovo", tol=1e-9, max_iter=5)
     assert found.n_iter[0] == 5
 
 
@@ -176,9 +191,9 @@ def test_a_limit_that_somebody_set_is_kept(rng):
 def test_who_makes_progress_has_as_many_steps_as_needed(monkeypatch, rng, n_classes):
     X, y = rng.normal(size=(60, 3)), np.arange(60) % n_classes
     K, C = X @ X.T, np.ones(60)
-    expected = solve_on_gram(K, y, C, "ovo", tol=1e-6, max_iter=None)
+    expected = solve_by_libsvm(K, y, C, "ovo", tol=1e-6, max_iter=None)
     monkeypatch.setattr(libsvm, "STEPS", 5)
     monkeypatch.setattr(libsvm, "STEPS_OF_A_ROW", 0)
-    found = solve_on_gram(K, y, C, "ovo", tol=1e-6, max_iter=None)
+    found = solve_by_libsvm(K, y, C, "ovo", tol=1e-6, max_iter=None)
     np.testing.assert_array_equal(found.coef, expected.coef)
     assert found.n_iter.max() > 5 * 3

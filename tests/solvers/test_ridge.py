@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Stump
-from mercer.solvers.ridge import RidgePath, solve_ridge, spread
+from mercer.solvers.ridge import RidgePath, leave_one_out, leave_one_out_of_features, solve_ridge, spread
 
 
 def draw(rng, n=60):
@@ -23,7 +23,8 @@ def gram(X, kind):
 def test_one_c_by_a_cholesky_factor_is_that_of_the_eigenvalues(C, kind, rng):
     X, Y, weight = draw(rng)
     K = gram(X, kind)
-    for ours, theirs in zip(solve_ridge(K, Y, weight, C), RidgePath.of(K, Y, weight).solve(C), strict=True):
+    both = solve_ridge(K, Y, weight, C), leave_one_out(K, Y, weight, C)
+    for ours, theirs in zip(both, RidgePath.of(K, Y, weight).solve(C), strict=True):
         if kind != "negative" or C >= 1.0:  # below, it is positive: eigenvalues are cut off, a factor is not
             np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8 * np.abs(theirs).max())
 
@@ -31,11 +32,20 @@ def test_one_c_by_a_cholesky_factor_is_that_of_the_eigenvalues(C, kind, rng):
 def test_the_errors_without_a_row_are_those_of_a_fit_without_it(rng):
     X, Y, weight = draw(rng, 20)
     K = gram(X, "conditional")
-    solution = solve_ridge(K, Y, weight, 0.7)
+    left_out = leave_one_out(K, Y, weight, 0.7)
     for i in range(20):
         rest = np.delete(np.arange(20), i)
-        a, b, _ = solve_ridge(K[np.ix_(rest, rest)], Y[rest], weight[rest], 0.7)
-        np.testing.assert_allclose(solution.left_out[i], Y[i] - K[i, rest] @ a - b, rtol=1e-7)
+        among, own = K[np.ix_(rest, rest)], weight[rest]
+        a = solve_ridge(among, Y[rest], own, 0.7)
+        b = own @ (Y[rest] - among @ a) / own.sum()
+        np.testing.assert_allclose(left_out[i], Y[i] - K[i, rest] @ a - b, rtol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.7, 1e3])
+def test_the_errors_without_a_row_are_those_of_the_gram_matrix_of_its_features(C, rng):
+    X, Y, weight = draw(rng, 30)
+    expected = leave_one_out(X @ X.T, Y, weight, C)
+    np.testing.assert_allclose(leave_one_out_of_features(X, Y, weight, C), expected, rtol=1e-6)
 
 
 def test_the_spread_is_half_the_mean_squared_distance_of_two_rows(rng):
@@ -46,12 +56,14 @@ def test_the_spread_is_half_the_mean_squared_distance_of_two_rows(rng):
 
 
 @pytest.mark.parametrize("C", [1e-4, 1e4, 1e7, 1e10])
-@pytest.mark.parametrize("solve", [solve_ridge, lambda K, Y, weight, C: RidgePath.of(K, Y, weight).solve(C)])
+@pytest.mark.parametrize(
+    "solve", [leave_one_out, lambda K, Y, weight, C: RidgePath.of(K, Y, weight).solve(C)[1]]
+)
 def test_the_errors_without_a_row_have_their_digits_where_the_fit_interpolates(solve, C, rng):
     X, Y, weight = draw(rng, 40)
     weight[0] *= 5000.0
     K = Stump()(X) + 20.0
-    left_out = solve(K, Y, weight, C).left_out
+    left_out = solve(K, Y, weight, C)
     for i in range(40):
         rest = np.delete(np.arange(40), i)
         a = solve_without_centring(K[np.ix_(rest, rest)], Y[rest], weight[rest], C)

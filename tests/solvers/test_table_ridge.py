@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.solvers.newton import CodedColumns, SquaredError, TableRows, bin_columns, solve_path
-from mercer.solvers.ridge import Preconditioner, Problem, System, solve_ridge_path
+from mercer.solvers.ridge import Preconditioner, TableProblem, TableSystem, solve_table_ridge_path
 
 
 def draw(n=4000, n_bins=(12, 5, 1, 12), seed=0):
@@ -39,7 +39,7 @@ def penalty_matrix(value):
 @pytest.mark.parametrize("C", [1e-3, 0.1, 50.0])
 def test_the_minimum_is_that_of_the_normal_equations(C):
     columns, y, weight = draw()
-    (solution,) = solve_ridge_path(columns, y, weight, [C], tol=1e-9)
+    (solution,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-9)
     Phi = np.column_stack([one_hot(columns), np.ones(len(y))])
     P = np.pad(penalty_matrix(columns.value), (0, 1))
     g = np.linalg.lstsq(P + C * Phi.T @ (weight[:, None] * Phi), C * Phi.T @ (weight * y), rcond=None)[0]
@@ -61,7 +61,7 @@ def test_it_is_what_the_newton_solver_finds():
     rows = TableRows.of(columns, y, weight)
     Cs = [0.01, 1.0]
     theirs = solve_path(rows, Cs, SquaredError(), tol=1e-6)
-    for ours, newton in zip(solve_ridge_path(columns, y, weight, Cs, tol=1e-6), theirs, strict=True):
+    for ours, newton in zip(solve_table_ridge_path(columns, y, weight, Cs, tol=1e-6), theirs, strict=True):
         assert ours.objective == pytest.approx(newton.objective, rel=1e-6)
         np.testing.assert_allclose(ours.function.coef, newton.function.coef, atol=3e-3)
 
@@ -69,8 +69,8 @@ def test_it_is_what_the_newton_solver_finds():
 @pytest.mark.parametrize("C", [1e-4, 1e4])
 def test_the_residual_is_ten_times_the_relative_duality_gap(C):
     columns, y, weight = draw()
-    (rough,) = solve_ridge_path(columns, y, weight, [C], tol=1e-1)
-    (fine,) = solve_ridge_path(columns, y, weight, [C], tol=1e-9)
+    (rough,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-1)
+    (fine,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-9)
     f = rough.function
     penalty = 2.0 * (0.5 * f.coef.ravel() @ penalty_matrix(columns.value) @ f.coef.ravel())
     primal = 0.5 * penalty + 0.5 * C * weight @ (y - f.value - rough.bias) ** 2
@@ -84,7 +84,7 @@ def test_the_residual_is_ten_times_the_relative_duality_gap(C):
 def test_the_preconditioner_is_the_system_where_bins_are_few():
     columns, y, weight = draw(3000, (8, 8, 8, 6))  # no more values than it has bins
     columns = CodedColumns(columns.code, columns.value)
-    problem = Problem(System(columns, y, weight), 0.3, np.zeros_like(columns.value))
+    problem = TableProblem(TableSystem(columns, y, weight), 0.3, np.zeros_like(columns.value))
     system, size = problem.system, columns.value.size
     H = np.zeros((size, size))
     for k in range(size):
@@ -115,26 +115,26 @@ def every_value(system):
 
 def test_few_steps_are_enough_for_features_that_depend_on_each_other():
     columns, y, weight = draw(40_000, (64, 64, 32, 64))
-    for solution in solve_ridge_path(columns, y, weight, [1e-3, 1e-1, 10.0]):
+    for solution in solve_table_ridge_path(columns, y, weight, [1e-3, 1e-1, 10.0]):
         assert solution.residual <= 1e-3
         assert solution.n_iter <= 70  # without coarse bins 117, as measured
 
 
 def test_with_a_coarse_bin_for_each_value_it_is_almost_solved_at_once():
-    for solution in solve_ridge_path(*draw(), [1e-3, 1e-1, 10.0]):
+    for solution in solve_table_ridge_path(*draw(), [1e-3, 1e-1, 10.0]):
         assert solution.n_iter <= 6  # without them 4, 22 and 23
 
 
 def test_after_max_iter_steps_it_says_how_far_it_is():
     columns, y, weight = draw()
-    (solution,) = solve_ridge_path(columns, y, weight, [10.0], max_iter=2)
+    (solution,) = solve_table_ridge_path(columns, y, weight, [10.0], max_iter=2)
     assert solution.n_iter == 2
     assert solution.residual > 1e-3
 
 
 def test_targets_that_are_all_the_same_are_the_intercept():
     columns, _, weight = draw()
-    (solution,) = solve_ridge_path(columns, np.full(len(weight), 2.0), weight, [1.0])
+    (solution,) = solve_table_ridge_path(columns, np.full(len(weight), 2.0), weight, [1.0])
     assert solution.bias == pytest.approx(2.0)
     assert np.abs(solution.function.coef).max() < 1e-12
 
@@ -145,6 +145,6 @@ def test_one_value_each_or_many_features_will_do(n_features):
     X = rng.integers(0, 2, size=(6000, n_features)).astype(np.float64)
     y = X @ rng.uniform(1.0, 2.0, size=n_features) + rng.normal(size=6000)
     for knots in ([np.zeros(1)] * n_features, [np.array([0.0, 1.0])] * n_features):
-        (solution,) = solve_ridge_path(bin_columns(X, knots), y, np.ones(6000), [1.0])
+        (solution,) = solve_table_ridge_path(bin_columns(X, knots), y, np.ones(6000), [1.0])
         assert solution.residual <= 1e-3
     assert np.corrcoef(solution.function.value, y)[0, 1] > 0.3

@@ -9,6 +9,7 @@ import numpy as np
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, like, namespace
 from mercer.machines.functions import AdditiveFunction, Units
+from mercer.machines.problems import MAX_STEPS
 from mercer.solvers.newton import (
     FEW_ROWS,
     HINGE,
@@ -34,8 +35,7 @@ from mercer.solvers.ridge import solve_table_ridge_path
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.newton.torch_tables"  # where tensors are; loads torch
-MAX_STEPS = 1000  # the default maximum number of Newton steps, …
-RIDGE_STEPS = 10_000  # … and of conjugate gradients for squared errors, each a pass over the rows
+RIDGE_STEPS = 10_000  # of conjugate gradients for squared errors, each a pass over the rows
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
 

@@ -1,8 +1,7 @@
 """The front of every classifier: from classes to two-class problems, and back to classes or probabilities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils._array_api import _average
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import Array, Flags
+from mercer._typing import Array, Index
 from mercer.array_api import like, namespace, take, to_numpy
 from mercer.machines.functions import features_of, has_features
 from mercer.machines.labels import LabelledSamples, check_samples
@@ -22,16 +21,17 @@ from mercer.machines.losses import class_loss
 from mercer.machines.machine import LearningMachine, Machine
 from mercer.machines.multiclass import choose_classes, score_classes, soften, split_problems
 from mercer.machines.places import follow, is_lazy
-from mercer.machines.problems import How, Options, Problem, Problems, Solved, run_in_threads
-from mercer.machines.rows_of import prepare
+from mercer.machines.problems import MULTINOMIAL, How, Options, Problem, Problems, Solved
+from mercer.machines.rows_of import SOFTMAX_ROWS, prepare
 from mercer.machines.samples import PreparedSamples
-from mercer.machines.selection import Folds, check_score, draw_some, split_classes
+from mercer.machines.selection import Trial, check_score, draw_some, split_classes
 from mercer.parameters import check_option
 from mercer.solvers.newton import LogLoss, Loss
 from mercer.validation import check_rows
 
 Answer = Callable[[Any, Array], Any]  # of a model, to the decision values of rows
 FEW_CLASSES = 5  # of fewer, problems are not so many that LIBSVM should have them all at once
+FACTORS = tuple(2.0 ** np.arange(-2.0, 1.25, 0.25).round(2))  # of f, for probabilities
 SELECTION_ROWS = 5000  # of which C is chosen where kernels are dear: on more, it hardly changes
 
 
@@ -43,9 +43,19 @@ class Classifier(ClassifierMixin, Machine):
     def _check_parameters(self) -> Loss:
         """Return the loss."""
         self._check_machine()
-        check_option(self.multi_class, "multi_class", ("ovo", "ovr"))
-        self._scheme = self.multi_class
+        check_option(self.multi_class, "multi_class", ("auto", "ovo", "ovr", MULTINOMIAL))
         return class_loss(self.loss)
+
+    def _choose_scheme(self, loss: Loss, can_be_joint: bool) -> str:
+        """Return how several classes become problems; the multinomial one needs features or a Gram matrix."""
+        if self.multi_class == MULTINOMIAL and not (can_be_joint and self._is_log):
+            raise ValueError(
+                "multi_class='multinomial' is for loss='log_loss' in memory, on a Gram matrix, features or "
+                "landmarks: use multi_class='auto'."
+            )
+        if self.multi_class != "auto":
+            return str(self.multi_class)
+        return MULTINOMIAL if can_be_joint and self._is_log else "ovo"
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, given: dict[str, Any], context: CallbackContext
@@ -62,15 +72,17 @@ class Classifier(ClassifierMixin, Machine):
             samples = samples.in_memory(self)
         weight = self._given_weight(samples) * to_numpy(samples.weight > 0)
         kernels = self._kernels(samples.X, samples.y, weight, given)
-        self.kernel_, C = kernels[0], self._penalty
+        self.kernel_, C, factor = kernels[0], self._penalty, 1.0
         counted, rows = samples.counted()
         how = self._resolve(self.kernel_, loss, counted.X, len(self.classes_), self._effort(counted))
+        is_joint = how.method in ("gram", "features", "landmarks") and not self._has_pairs
+        self._scheme = self._choose_scheme(loss, is_joint)
         if self._selects:
-            self.kernel_, C = self._select(samples, kernels, how, groups, given, loss, context)
+            self.kernel_, C, factor = self._select(samples, kernels, how, groups, given, loss, context)
         with self._reporting(context) as options:
             each = self._solve(counted, how, float(C), loss, options)
         self._warn_unless_done(each)
-        self._keep(each, rows)
+        self._keep([solved._replace(function=solved.function.scaled(factor)) for solved in each], rows)
         follow(self, X)
 
     def _effort(self, samples: LabelledSamples) -> float:
@@ -136,110 +148,64 @@ class Classifier(ClassifierMixin, Machine):
         given: dict[str, Any],
         loss: Loss,
         context: CallbackContext,
-    ) -> tuple[Any, float]:
-        """Return the kernel and the C of the best mean score, of equals the smallest C."""
+    ) -> tuple[Any, float, float]:
+        """Return the kernel, the C and the factor of f of the best mean score, of equals the smallest C."""
         counts, label = to_numpy(samples.weight > 0), to_numpy(samples.label)
         if how.method in ("gram", "landmarks"):
-            counts = draw_some(label, counts, SELECTION_ROWS, check_random_state(self.random_state))
+            most = SOFTMAX_ROWS if self._scheme == MULTINOMIAL else SELECTION_ROWS
+            counts = draw_some(label, counts, most, check_random_state(self.random_state))
             how = how._replace(method="gram")
         folds = split_classes(self.cv, samples.X, label, counts, self.classes_, groups)
-        learns = self._learns and "pairs" not in given
-        scores = []
-        for k, kernel in enumerate(kernels):
-            work = self._fold_work(samples, counts, folds, None if learns else kernel, how, given, loss)
-            scores.append(self._run(work, context, k))
-        self.scores_ = np.stack(scores, axis=2) if len(kernels) > 1 else scores[0]
-        means = self.scores_.mean(axis=0).reshape(len(self.Cs_), -1)
-        best, which = np.unravel_index(np.argmax(means), means.shape)  # the smallest of equals
-        self.C_ = float(self.Cs_[best])
-        return kernels[which], self.C_
+        tried = self._compare(samples, folds, kernels, how, given, loss, context)
+        self.C_ = tried.C
+        return tried.kernel, tried.C, self._factors[tried.factor]
 
-    def _run(
+    @property
+    def _factors(self) -> tuple[float, ...]:
+        """Return what f may be multiplied by to give probabilities, as held-out samples say."""
+        return FACTORS if self._is_log and self.scoring is None else (1.0,)
+
+    def _targets(self, samples: LabelledSamples) -> Any:
+        return samples.y
+
+    def _walk(
         self,
-        work: list[Callable[[], tuple[list[float], list[Solved]]]],
-        context: CallbackContext,
-        number: int,
-    ) -> Array:
-        tasks = [
-            context.subcontext("fold", task_id=f"{number}, {k}", max_subtasks=0) for k in range(len(work))
-        ]
-
-        def job(one: Callable[[], Any], task: CallbackContext) -> Any:
-            task.call_on_fit_task_begin(estimator=self)
-            result = one()
-            task.call_on_fit_task_end(estimator=self)
-            return result
-
-        jobs = [partial(job, *both) for both in zip(work, tasks, strict=True)]
-        results = run_in_threads(self.n_jobs, jobs)
-        self._warn_unless_done([solved for _, each in results for solved in each])
-        return np.array([scores for scores, _ in results])
-
-    def _fold_work(
-        self,
+        prepared: PreparedSamples,
         samples: LabelledSamples,
-        counts: Flags,
-        folds: Folds,
-        kernel: Any,
-        how: How,
-        given: dict[str, Any],
+        train: Index,
+        test: Index,
         loss: Loss,
-    ) -> list[Callable[[], tuple[list[float], list[Solved]]]]:
-        """Return what there is to do for each fold; without a kernel, each fold learns its own."""
-        if kernel is None:
-            return [partial(self._learn_fold, samples, *fold, how, given, loss) for fold in folds]
-        rows, place = np.flatnonzero(counts), np.cumsum(counts) - 1
-        some = samples.select(like(samples.label, rows))
-        prepared = prepare(kernel, some.X, how)
-        return [
-            partial(self._score_fold, prepared, some, place[train], place[test], loss)
-            for train, test in folds
-        ]
-
-    def _learn_fold(
-        self, samples: LabelledSamples, train: Any, test: Any, how: How, given: dict[str, Any], loss: Loss
-    ) -> tuple[list[float], list[Solved]]:
-        learner, n = copy(self), len(train)
-        known = samples.select(like(samples.label, train))
-        (kernel,) = learner._kernels(known.X, known.y, known.weight, given)
-        both = samples.select(like(samples.label, np.concatenate([train, test])))
-        prepared = prepare(kernel, both.X, how)
-        return self._score_fold(prepared, both, np.arange(n), np.arange(n, n + len(test)), loss)
-
-    def _score_fold(
-        self, prepared: PreparedSamples, samples: LabelledSamples, train: Any, test: Any, loss: Loss
-    ) -> tuple[list[float], list[Solved]]:
-        """Return the score on the test rows for each C, and the solutions that fell short."""
+        Cs: Array,
+    ) -> Iterator[Trial]:
+        """Fit the training samples of a fold for each C, and look at its test samples."""
         train, test = like(samples.label, train), like(samples.label, test)
-        known, part = samples.select(train), prepared.select(train)
+        known, part, held_out = samples.select(train), prepared.select(train), samples.select(test)
         problems = split_problems(known.label, known.weight, len(self.classes_), self._scheme)
-        Cs = self.Cs_ / self._unit(part, self._given_weight(known))
-        held_out, scores, short = samples.select(test), [], []
-        for solved in part.solve_path(problems, list(Cs), loss, self._options()._replace(n_jobs=1)):
-            scores.append(self._score(solved, prepared.values(solved, test, train), held_out))
-            if not solved.is_done:
-                short.append(solved)
-        return scores, short
+        path = list(Cs / self._unit(part, self._given_weight(known)))
+        for solved in part.solve_path(problems, path, loss, self._options()._replace(n_jobs=1)):
+            scores = self._score(solved, prepared.values(solved, test, train), held_out)
+            yield Trial(scores, None if solved.is_done else solved)
 
-    def _score(self, solved: Solved, values: Array, test: LabelledSamples) -> float:
-        """Return the score of a candidate on the test rows."""
+    def _score(self, solved: Solved, values: Array, test: LabelledSamples) -> list[float]:
+        """Return the score of a candidate on the test rows, for each factor."""
         candidate = copy(self)
         candidate.machines_ = [solved.function]
         weight, xp = test.sample_weight, namespace(values)
         if self.scoring is None:  # accuracy_score or log_loss, without checking again what has been checked
             if self._is_log:
                 rows = xp.arange(len(values), device=values.device)
-                good = xp.log(xp.clip(_estimate(candidate, values)[rows, test.label], 1e-15, 1.0))
+                each = (_estimate(candidate, factor * values)[rows, test.label] for factor in self._factors)
+                good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
             else:
-                good = xp.astype(_choose(candidate, values) == test.label, xp.float64)
-            return float(_average(good, weights=weight, xp=xp))
+                good = [xp.astype(_choose(candidate, values) == test.label, xp.float64)]
+            return [float(_average(one, weights=weight, xp=xp)) for one in good]
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)
         options = {"sample_weight": weight} if weighted else {}
         scorer = check_scoring(candidate, scoring=self.scoring)
         score = scorer(candidate, test.X, take(self.classes_, test.label), **options)
-        return check_score(score, self.scoring, len(test.X))
+        return [check_score(score, self.scoring, len(test.X))]
 
     @property
     def _is_log(self) -> bool:
@@ -400,8 +366,10 @@ class KernelSVC(LearningMachine, Classifier):
         the two classes and `relative_C` looks at their samples. Predictions take longer.
     class_weight : dict, "balanced" or None, default=None
         What multiplies `C` for the samples of each class, as in `sklearn.svm.SVC`.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        More than two classes: one against one, or one against the rest.
+    multi_class : {"auto", "ovo", "ovr", "multinomial"}, default="auto"
+        More than two classes: one against one, one against the rest, or all at once by the multinomial
+        log-loss. "auto" is "ovo", and for "log_loss" "multinomial" where it can be (not on tables and slices,
+        nor for Dask collections).
     method : {"auto", "table", "sliced", "features", "gram", "landmarks"}, default="auto"
         How to compute. "gram": on the Gram matrix, in O(n²) memory; LIBSVM minimises the hinge. "features": a
         kernel with a finite feature map of p features, by Newton steps, O(n p) memory. "landmarks": samples
@@ -409,8 +377,9 @@ class KernelSVC(LearningMachine, Classifier):
         "sliced" for `kernels.Perceptron`, as in `StumpSVC` and `PerceptronSVC`. "auto" takes a table for the
         stump kernel, features where there are any and p ≤ n / 5, n the samples of a pair of classes, and the
         Gram matrix up to 20 000 samples with the hinge (5000 with other losses); beyond, slices or landmarks.
-    n_landmarks : int, default=1000
-        Number of landmarks. Of more than half a million samples they are fewer, at least 256.
+    n_landmarks : int or None, default=None
+        Number of landmarks. None is 2000 up to 17 000 samples, and fewer of more, at least 512. Features take
+        at most 2 GB: of more than a million samples landmarks are fewer, whatever is asked for, at least 256.
     max_bins : int or None, default=None
         Number of bins of a feature, for "table" and "sliced".
     Cs : int or array-like, default=9
@@ -496,9 +465,9 @@ class KernelSVC(LearningMachine, Classifier):
         relative_C: bool = False,
         kernel_per_class_pair: bool = False,
         class_weight: Any = None,
-        multi_class: str = "ovo",
+        multi_class: str = "auto",
         method: str = "auto",
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         max_bins: int | None = None,
         Cs: int | ArrayLike = 9,
         cv: Any = 5,

@@ -23,14 +23,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._typing import Array, Index
 from mercer.learners.base import report_steps
-from mercer.machines.additive import MAX_STEPS, cap_bounds, choose_rows, finish
+from mercer.machines.additive import cap_bounds, choose_rows, finish
 from mercer.machines.additive_samples import draw_directions, n_slices
 from mercer.machines.chunks import RowChunks, as_numbers, check_chunk, check_features, split_rows
 from mercer.machines.feature_samples import count_landmarks, landmark_features, whiten_kernel
 from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units, features_of
 from mercer.machines.labels import check_two_classes
 from mercer.machines.losses import NumberLoss
-from mercer.machines.problems import How, Solved
+from mercer.machines.problems import MAX_STEPS, How, Solved
 from mercer.machines.targets import TargetScaling
 from mercer.solvers.newton import (
     HINGE,
@@ -173,6 +173,7 @@ def fit_classes(
     sample = np.concatenate([summary.X for summary in some])[known]
     coding, C = choose_coding(machine, sample, labels[known], sum(chunks.lengths), loss)
     totals = (coding.scale * totals * class_weight)[is_there]
+    machine._scheme = machine._choose_scheme(loss, can_be_joint=False)
     problems = _pose_problems(totals, machine._scheme)
     about = dask.delayed((coding, machine.classes_, class_weight[is_there]), traverse=False)
     coded = [dask.delayed(code_classes)(*chunk, about) for chunk in zip(*chunks[:3], strict=True)]

@@ -12,15 +12,26 @@ from mercer._typing import Array, Index
 from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
-from mercer.machines.additive import MAX_STEPS
 from mercer.machines.functions import KernelFunction, features_of
-from mercer.machines.problems import How, Options, Problem, Problems, Solved, walk
+from mercer.machines.problems import (
+    MAX_STEPS,
+    MULTINOMIAL,
+    How,
+    Options,
+    Problem,
+    Problems,
+    Solved,
+    solve_softmax,
+    walk,
+)
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
-from mercer.solvers.newton import MORE_DIGITS, FeatureRows, Loss, solve_path, whiten_landmarks
+from mercer.solvers.newton import MORE_DIGITS, Axes, FeatureRows, Loss, solve_path, whiten_landmarks
 from mercer.solvers.ridge import leave_one_out_of_features
 
 HELD = 2**29  # features of landmarks, in single precision: 2 GiB. Of more rows, landmarks are fewer, …
 LEAST_LANDMARKS = 256  # … but not fewer than these
+USUAL_LANDMARKS, LEAST_USUAL = 2000, 512  # unless a number was asked for; in between, so many that …
+LANDMARK_WORK = 2**36  # … n m² is this: some five seconds
 DOUBLE = 2**25  # features up to which they have double precision: 256 MB
 DIGITS_WORK = 2**33  # n p² up to which more digits cost little
 
@@ -74,6 +85,11 @@ class FeatureSamples(PreparedSamples):
         self, problems: Problems, Cs: Sequence[float], loss: Loss, options: Options
     ) -> Iterator[Solved]:
         """Solve all problems for each C, by Newton steps in the features."""
+        if problems.scheme == MULTINOMIAL:
+            for s in solve_softmax(Axes.of_features(self.F), problems, Cs, options):
+                ends = (np.array([s.objective]), np.array([s.residual]), np.array([s.n_iter]))
+                yield self._describe(s.coef, s.bias, *ends, s.residual <= options.tol)
+            return
         n, p = self.F.shape
         exact = self.whiten is None and n * p**2 <= DIGITS_WORK
         tol = options.tol * (MORE_DIGITS if exact else 1.0)
@@ -85,12 +101,15 @@ class FeatureSamples(PreparedSamples):
                 for part in zip(*((s.bias, s.objective, s.residual) for s in solutions), strict=True)
             )
             is_done, n_iter = bool(np.all(residual <= options.tol)), np.array([s.n_iter for s in solutions])
-            coef = w if self.whiten is None else self.whiten @ w
-            function = KernelFunction(self.kernel, self.anchors, coef, like(self.F, intercept))
-            support, dual = like(self.X, np.empty(0, np.intp)), coef.T[:, :0]
-            if self.landmarks is not None:
-                support, dual = self.landmarks, coef.T
-            yield Solved(function, support, dual, objective, residual, n_iter, is_done)
+            yield self._describe(w, intercept, objective, residual, n_iter, is_done)
+
+    def _describe(self, w: Array, intercept: Array, *ends: Any) -> Solved:
+        coef = w if self.whiten is None else self.whiten @ w
+        function = KernelFunction(self.kernel, self.anchors, coef, like(self.F, intercept))
+        support, dual = like(self.X, np.empty(0, np.intp)), coef.T[:, :0]
+        if self.landmarks is not None:
+            support, dual = self.landmarks, coef.T
+        return Solved(function, support, dual, *ends)
 
     def _path(
         self, Cs: Sequence[float], loss: Loss, options: Options, tol: float, k: int, problem: Problem
@@ -102,8 +121,10 @@ class FeatureSamples(PreparedSamples):
         return solve_path(FeatureRows.of(F, y, weight), Cs, loss, **more)
 
 
-def count_landmarks(n_rows: int, wanted: int) -> int:
+def count_landmarks(n_rows: int, wanted: int | None) -> int:
     """Return the number of landmarks: as many as wanted, unless their features of all rows are too many."""
+    if wanted is None:
+        wanted = max(min(USUAL_LANDMARKS, int(np.sqrt(LANDMARK_WORK / n_rows))), LEAST_USUAL)
     return int(min(n_rows, wanted, max(HELD // n_rows, LEAST_LANDMARKS)))
 
 
@@ -117,8 +138,8 @@ def landmark_features(kernel: Any, X: Array, Z: Array, whiten: Array) -> Array:
     """Return k(X, Z) times what whitens it; of many, in single precision and block by block."""
     xp, (m, p) = namespace(X), whiten.shape
     kind = xp.float64 if len(X) * p <= DOUBLE else xp.float32
-    blocks = gen_batches(len(X), max(1, at_once(X, 2**22) // m))
-    parts = (xp.astype(gram_of(kernel, X[block], Z), xp.float64, copy=False) @ whiten for block in blocks)
+    blocks, whiten = gen_batches(len(X), max(1, at_once(X, 2**22) // m)), xp.astype(whiten, kind, copy=False)
+    parts = (xp.astype(gram_of(kernel, X[block], Z), kind, copy=False) @ whiten for block in blocks)
     if not is_of_numpy(X):
         return xp.concat([xp.astype(part, kind, copy=False) for part in parts])
     F = np.empty((len(X), p), dtype=kind)

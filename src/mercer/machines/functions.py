@@ -56,6 +56,10 @@ class KernelFunction(NamedTuple):
         """Return one of the fitted arrays."""
         return self.coef
 
+    def scaled(self, factor: float) -> "KernelFunction":
+        """Return a multiple of the function."""
+        return self._replace(coef=factor * self.coef, intercept=factor * self.intercept)
+
     def __sklearn_array_api_convert__(self, convert: Any) -> "KernelFunction":
         """Return the function with its arrays converted; a kernel is the same everywhere."""
         anchors = None if self.anchors is None else convert(self.anchors)
@@ -150,6 +154,13 @@ class AdditiveFunctions(NamedTuple):
     def array(self) -> Any:
         """Return one of the fitted arrays."""
         return self.each[0].knots
+
+    def scaled(self, factor: float) -> "AdditiveFunctions":
+        """Return a multiple of the functions."""
+        each = (
+            one._replace(values=factor * one.values, intercept=factor * one.intercept) for one in self.each
+        )
+        return self._replace(each=list(each))
 
     def _evaluate(self, X: Array) -> Array:
         values: Array = namespace(X).stack([function(X) for function in self.each], axis=1)

@@ -14,15 +14,26 @@ from mercer._typing import Array, Index
 from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
-from mercer.machines.additive import MAX_STEPS
 from mercer.machines.functions import KernelFunction
-from mercer.machines.problems import Options, Problem, Problems, Solved, keep_support, scatter_coef, walk
+from mercer.machines.problems import (
+    MAX_STEPS,
+    MULTINOMIAL,
+    Options,
+    Problem,
+    Problems,
+    Solved,
+    keep_support,
+    scatter_coef,
+    solve_softmax,
+    walk,
+)
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
 from mercer.solvers.libsvm import SHARE, TwoClassProblem, complete, polishes, solve_by_libsvm, solve_gaussian
-from mercer.solvers.newton import HINGE, Loss, SquaredError, solve_on_gram, thin
+from mercer.solvers.newton import HINGE, Axes, Loss, SquaredError, solve_on_gram, thin
 from mercer.solvers.newton.gram import among, centre
 from mercer.solvers.ridge import leave_one_out, solve_ridge, spread
 
+SINGLE_TOL = 1e-4  # from which on features of single precision will do
 LEFT_OUT_ROWS = 2000  # of more samples, leaving one out in closed form is tried with one in two, say
 FARTHEST = 1e140  # kernel values may be: squares of larger ones have no sums
 
@@ -77,6 +88,9 @@ class GramSamples(PreparedSamples):
             for C in Cs:
                 yield self._solve_by_libsvm(problems, C, options)
             return
+        if problems.scheme == MULTINOMIAL:
+            yield from self._solve_softmax(problems, Cs, options)
+            return
         path = partial(self._path, Cs, loss, options)
         for solutions in walk(problems.each, path, options.n_jobs):
             coef = scatter_coef(self.X, problems.each, [s.function.coef for s in solutions])
@@ -97,6 +111,13 @@ class GramSamples(PreparedSamples):
         progress = None if options.report is None else options.report(k)
         more = {"tol": options.tol, "max_iter": options.max_iter or MAX_STEPS, "progress": progress}
         return solve_on_gram(K, means, y, weight, Cs, loss, **more)
+
+    def _solve_softmax(self, problems: Problems, Cs: Sequence[float], options: Options) -> Iterator[Solved]:
+        """Solve the multinomial log-loss, all classes at once."""
+        for s in solve_softmax(Axes.of_gram(self.K, single=options.tol >= SINGLE_TOL), problems, Cs, options):
+            bias = s.bias - self.means @ s.coef
+            ends = (np.array([s.objective]), np.array([s.residual]), np.array([s.n_iter]))
+            yield describe(self.kernel, self.X, s.coef.T, bias, *ends, s.residual <= options.tol)
 
     def _solve_squares(self, problems: Sequence[Problem], C: float) -> Solved:
         """Solve problems of the same rows and weights."""
@@ -151,14 +172,9 @@ class GaussianSamples(PreparedSamples):
             label, weight, parts = _classes(problems, C, len(X))
             tol, max_iter = SHARE * options.tol, options.max_iter
             found = solve_gaussian(X, label, weight, problems.scheme, tol=tol, max_iter=max_iter)
-            (support,) = np.nonzero(found.coef.any(axis=1))
-            coef = found.coef[support]
-            values = KernelFunction(self.kernel, self.X[support], coef, np.zeros(len(parts)))(self.X[support])
-            objective, unknown = (0.5 * coef * values - abs(coef)).sum(axis=0), np.full(len(parts), np.nan)
-            n_iter = found.n_iter.astype(np.int64)
-            yield describe(
-                self.kernel, self.X, found.coef.T, found.intercept, objective, unknown, n_iter, True
-            )
+            unknown = np.full(len(parts), np.nan)  # the objective would take as long as the fit
+            ends = (unknown, unknown, found.n_iter.astype(np.int64), True)
+            yield describe(self.kernel, self.X, found.coef.T, found.intercept, *ends)
 
 
 def _classes(problems: Problems, C: float, n: int) -> tuple[Index, Array, list[TwoClassProblem]]:

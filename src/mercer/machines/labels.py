@@ -26,7 +26,7 @@ class LabelledSamples(NamedTuple):
 
     def select(self, rows: Index) -> "LabelledSamples":
         """Return some of the rows, without a copy if these are all of them."""
-        xp, n = namespace(rows), len(self.X)
+        rows, xp, n = like(self.label, rows), namespace(self.label), len(self.X)
         if len(rows) == n and bool(xp.all(rows == xp.arange(n, device=rows.device))):
             return self
         given = None if self.sample_weight is None else self.sample_weight[rows]

@@ -2,8 +2,9 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,15 +15,15 @@ from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names, has_fit_parameter
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, take, to_numpy
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import check_unlabelled, report_steps
 from mercer.machines.places import check_place
-from mercer.machines.problems import How, Options, Solved
-from mercer.machines.rows_of import METHODS, choose_method
+from mercer.machines.problems import How, Options, Solved, TrainingSamples
+from mercer.machines.rows_of import METHODS, choose_method, prepare
 from mercer.machines.samples import PreparedSamples
-from mercer.machines.selection import make_grid
+from mercer.machines.selection import Folds, Trial, Tried, go_along, make_grid
 from mercer.parameters import check_count, check_option, check_positive
 from mercer.solvers.newton import HINGE, Loss
 
@@ -85,7 +86,8 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
             check_count(self.max_iter, "max_iter")
         how = self._how()
         check_option(how.method, "method", self._methods)
-        check_count(how.n_landmarks, "n_landmarks")
+        if how.n_landmarks is not None:
+            check_count(how.n_landmarks, "n_landmarks")
         if how.max_bins is not None:
             check_count(how.max_bins, "max_bins", least=2, most=65_536)
         if how.n_directions is not None:
@@ -97,6 +99,84 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         seed = self._draw_seed()
         self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
         return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
+
+    @abstractmethod
+    def _targets(self, samples: Any) -> Any:
+        """Return the targets of samples, as `fit` takes them."""
+
+    @abstractmethod
+    def _walk(
+        self, prepared: PreparedSamples, samples: Any, train: Index, test: Index, loss: Any, Cs: Array
+    ) -> Iterator[Trial]:
+        """Fit the training samples of a fold for each C, and look at its test samples."""
+
+    def _learns_in_folds(self, given: dict[str, Any]) -> bool:
+        """Return whether each fold learns its own kernel: one from pairs has seen no targets."""
+        return self._learns and "pairs" not in given
+
+    def _compare(
+        self,
+        samples: TrainingSamples,
+        folds: Folds,
+        kernels: Sequence[Any],
+        how: How,
+        given: dict[str, Any],
+        loss: Any,
+        context: CallbackContext,
+    ) -> Tried:
+        """Return the best of all kernels and C, and keep the scores."""
+        results, learns = [], self._learns_in_folds(given)
+        for number, kernel in enumerate(kernels):
+            names = [f"{number}, {k}" for k in range(len(folds))]
+            tasks = [context.subcontext("fold", task_id=name, max_subtasks=0) for name in names]
+            for task in tasks:
+                task.call_on_fit_task_begin(estimator=self)
+            walks = self._walks(samples, folds, None if learns else kernel, how, given, loss, self.Cs_)
+            results.append(go_along(walks, len(self.Cs_), self.n_jobs))
+            for task in tasks:
+                task.call_on_fit_task_end(estimator=self)
+        short = (trial.short for _, trials in results for tried in trials for trial in tried)
+        self._warn_unless_done([solved for solved in short if solved is not None])
+        every = np.stack([scores for scores, _ in results], axis=2)  # of folds, C, kernels and factors
+        means = every.mean(axis=0)
+        best, which, factor = (int(k) for k in np.unravel_index(np.nanargmax(means), means.shape))
+        self.scores_ = every[:, :, :, factor] if len(kernels) > 1 else every[:, :, 0, factor]
+        return Tried(kernels[which], float(self.Cs_[best]), factor, results[which][1][best])
+
+    def _walks(
+        self,
+        samples: TrainingSamples,
+        folds: Folds,
+        kernel: Any,
+        how: How,
+        given: dict[str, Any],
+        loss: Any,
+        Cs: Array,
+    ) -> list[Iterator[Trial]]:
+        """Return the way of each fold along the path of C; without a kernel, each fold learns its own."""
+        if kernel is None:
+            return [self._learn_fold(samples, *fold, how, given, loss, Cs) for fold in folds]
+        rows = np.unique(np.concatenate([part for fold in folds for part in fold]))
+        some, place = samples.select(rows), np.zeros(len(samples.X), dtype=np.intp)
+        place[rows] = np.arange(len(rows))
+        prepared = prepare(kernel, some.X, how)
+        return [self._walk(prepared, some, place[train], place[test], loss, Cs) for train, test in folds]
+
+    def _learn_fold(
+        self,
+        samples: TrainingSamples,
+        train: Index,
+        test: Index,
+        how: How,
+        given: dict[str, Any],
+        loss: Any,
+        Cs: Array,
+    ) -> Iterator[Trial]:
+        learner, known, n = copy(self), samples.select(train), len(train)
+        (kernel,) = learner._kernels(known.X, self._targets(known), known.weight, given)
+        both = samples.select(np.concatenate([train, test]))
+        prepared = prepare(kernel, both.X, how)
+        yield from self._walk(prepared, both, np.arange(n), np.arange(n, len(both.X)), loss, Cs)
 
     def _draw_seed(self) -> int:
         """Draw one seed for all problems and folds: the same result on one thread and on two."""

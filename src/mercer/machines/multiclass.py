@@ -1,7 +1,8 @@
-"""Several classes as problems of two: one against one, as LIBSVM does, or one against the rest.
+"""Several classes as problems of two: one against one, as LIBSVM does, or one against the rest; or as one.
 
 Decision values are a matrix with one column per two-class problem. One against one, the pairs of classes come
-in the order (0, 1), (0, 2), …, and positive values are for the later class. Arrays may be tensors.
+in the order (0, 1), (0, 2), …, and positive values are for the later class. The multinomial log-loss has a
+column for each class: logarithms of probabilities, but for a constant. Arrays may be tensors.
 """
 
 from itertools import combinations
@@ -13,16 +14,16 @@ from sklearn.utils._array_api import _expit
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, like, namespace
-from mercer.machines.problems import Problem, Problems
+from mercer.machines.problems import MULTINOMIAL, Problem, Problems
 
 
 def split_problems(label: Index, weight: Array, n_classes: int, scheme: str) -> Problems:
     """Return the two-class problems of labels 0 … n_classes − 1. Two classes make one problem."""
     xp = namespace(label)
-    if n_classes == 2 or scheme == "ovr":
+    if n_classes == 2 or scheme != "ovo":
         positive = [1] if n_classes == 2 else range(n_classes)
         each = [Problem(None, xp.where(label == k, 1.0, -1.0), weight) for k in positive]
-        return Problems(each, label, weight, scheme)
+        return Problems(each, label, weight, "ovo" if n_classes == 2 else scheme)
     everything = xp.arange(len(label), device=label.device)
     rows = [everything[label == k] for k in range(n_classes)]
     ones = [xp.ones(len(own), dtype=xp.float64, device=label.device) for own in rows]
@@ -62,7 +63,7 @@ def choose_classes(decisions: Array, n_classes: int, scheme: str, is_log: bool =
     xp = namespace(decisions)
     if n_classes == 2:
         chosen = xp.astype(decisions[:, 0] >= 0, xp.int64)
-    elif is_log or scheme == "ovr":
+    elif is_log or scheme != "ovo":
         chosen = xp.argmax(score_classes(decisions, n_classes, scheme, is_log), axis=1)
     else:
         first, second = _sides(decisions, n_classes)
@@ -102,6 +103,8 @@ def _log_scores(decisions: Array, n_classes: int, scheme: str) -> Array:
     One against the rest, probabilities are shares of those of each class. One against one, the coupling is
     Σ log σ(d) over a class's problems: as if these were independent witnesses.
     """
+    if scheme == MULTINOMIAL:
+        return decisions
     xp = namespace(decisions)
 
     def log_sigmoid(d: Any) -> Any:

@@ -51,8 +51,8 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
         Number of projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64
         Number of bins of each projection, as in `StumpSVC`; for "sliced" alone.
-    n_landmarks : int, default=1000
-        Number of landmarks of "landmarks".
+    n_landmarks : int or None, default=None
+        Number of landmarks of "landmarks", as in `KernelSVC`.
     Cs, cv, scoring
         As in `StumpSVC`.
     max_iter : int or None, default=None
@@ -92,14 +92,14 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
         method: str = "auto",
         n_directions: int | None = None,
         max_bins: int | None = 64,
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         Cs: int | ArrayLike = 11,
         cv: Any = 5,
         scoring: Any = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        multi_class: str = "ovo",
+        multi_class: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -144,8 +144,8 @@ class PerceptronRegressor(PerceptronMachine, NamedRegressor):
         Number of projections of "sliced"; None takes 16 for each feature.
     max_bins : int or None, default=64
         Number of bins of each projection, as in `StumpRegressor`; for "sliced" alone.
-    n_landmarks : int, default=1000
-        Number of landmarks of "landmarks".
+    n_landmarks : int or None, default=None
+        Number of landmarks of "landmarks", as in `KernelSVC`.
     Cs, cv, scoring, tol, max_iter
         As in `StumpRegressor`.
     random_state : int, RandomState or None, default=None
@@ -183,7 +183,7 @@ class PerceptronRegressor(PerceptronMachine, NamedRegressor):
         method: str = "auto",
         n_directions: int | None = None,
         max_bins: int | None = 64,
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         Cs: int | ArrayLike = 12,
         cv: Any = 5,
         scoring: Any = None,

@@ -2,13 +2,33 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._typing import Array, Index
 from mercer.array_api import like, namespace
+from mercer.solvers.newton import Axes, solve_softmax_path
+from mercer.solvers.newton.multinomial import Softmax
+
+MULTINOMIAL = "multinomial"  # the scheme of one problem for all classes
+MAX_STEPS = 1000  # the default maximum number of Newton steps
+
+
+class TrainingSamples(Protocol):
+    """Checked training samples with their targets, of whatever kind."""
+
+    @property
+    def X(self) -> Array:  # noqa: N802
+        """Return the samples."""
+
+    @property
+    def weight(self) -> Array:
+        """Return what multiplies C for each."""
+
+    def select(self, rows: Index) -> Self:
+        """Return some of them."""
 
 
 class Problem(NamedTuple):
@@ -51,6 +71,9 @@ class MachineFunction(Protocol):
     def __call__(self, X: Array) -> Array:
         """Return the values of rows."""
 
+    def scaled(self, factor: float) -> "MachineFunction":
+        """Return a multiple of the function."""
+
 
 class Solved(NamedTuple):
     """All problems of a machine, solved for one C."""
@@ -68,7 +91,7 @@ class How(NamedTuple):
     """How samples are computed with."""
 
     method: str
-    n_landmarks: int = 1000
+    n_landmarks: int | None = None
     max_bins: int | None = None
     n_directions: int | None = None
     seed: int = 0
@@ -92,6 +115,16 @@ def walk(
             yield step
     jobs = [partial(_to_the_end, path, k, problem) for k, problem in enumerate(problems)]
     yield from map(list, zip(*run_in_threads(n_jobs, jobs), strict=True))
+
+
+def solve_softmax(axes: Axes, problems: Problems, Cs: Sequence[float], options: Options) -> Iterator[Softmax]:
+    """Solve the multinomial log-loss of all classes, for each C."""
+    label, weight = like(axes.size, problems.label), like(axes.size, problems.weight)
+    progress = None if options.report is None else options.report(0)
+    more = options.max_iter or MAX_STEPS
+    return solve_softmax_path(
+        axes, label, weight, len(problems.each), Cs, tol=options.tol, max_iter=more, progress=progress
+    )
 
 
 def _to_the_end(path: Callable[[int, Problem], Iterator[Any]], k: int, problem: Problem) -> list[Any]:

@@ -1,9 +1,8 @@
 """The front of every regressor: targets are standardised, fitted one by one, and brought back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
-from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,24 +19,16 @@ from mercer.machines.intervals import UnseenErrors, check_coverage
 from mercer.machines.losses import NumberLoss, number_loss
 from mercer.machines.machine import LearningMachine, Machine
 from mercer.machines.places import check_few, follow, is_lazy
-from mercer.machines.problems import How, Solved, run_in_threads
+from mercer.machines.problems import How, Solved
 from mercer.machines.rows_of import prepare
 from mercer.machines.samples import PreparedSamples
-from mercer.machines.selection import Folds, check_score, is_past_the_best, split_numbers, thin_folds
+from mercer.machines.selection import Trial, check_score, split_numbers, thin_folds
 from mercer.machines.targets import NumberSamples, TargetScaling, check_numbers
 from mercer.solvers.ridge import RidgePath
 from mercer.validation import check_rows
 
 SELECTION_ROWS = 3000  # of which C is chosen where kernels are dear: on more, it hardly changes
 LEAVE_ONE_OUT = "loo"
-
-
-class Trial(NamedTuple):
-    """What a fold has shown for one C."""
-
-    score: float
-    predicted: Array  # of its test rows
-    solved: Solved
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, Machine):
@@ -70,7 +61,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         if self._selects and self._leaves_one_out(loss):
             C = self._choose_by_leaving_out(counted, loss)
         elif self._selects:
-            self.kernel_, C = self._select(samples, kernels, how, groups, given, loss)
+            self.kernel_, C = self._select(samples, kernels, how, groups, given, loss, context)
         self.C_ = float(C)
         self._scaling = TargetScaling.of(counted, loss.is_log)
         prepared, problems = prepare(self.kernel_, counted.X, how), self._scaling.pose(counted)
@@ -124,6 +115,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         groups: Any,
         given: dict[str, Any],
         loss: NumberLoss,
+        context: CallbackContext,
     ) -> tuple[Any, float]:
         """Return the kernel and the C of the best mean score, of equals the smallest C."""
         counts = samples.weight > 0
@@ -138,73 +130,19 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
                 rng = np.random.default_rng(how.seed)
                 some[rng.choice(np.flatnonzero(counts), SELECTION_ROWS, replace=False)] = True
                 folds = thin_folds(all_folds, some)
-        learns, results = self._learns and "pairs" not in given, []
-        for kernel in kernels:
-            walks = self._walks(samples, folds, None if learns else kernel, its_how, given, loss, self.Cs_)
-            results.append(self._run_folds(walks, self.Cs_))
-        scores = [scores for scores, _ in results]
-        self.scores_ = np.stack(scores, axis=2) if len(kernels) > 1 else scores[0]
-        means = self.scores_.mean(axis=0).reshape(len(self.Cs_), -1)
-        best, which = np.unravel_index(np.nanargmax(means), means.shape)  # the smallest of equals
-        C, trials = float(self.Cs_[best]), results[which][1][best]
+        tried = self._compare(samples, folds, kernels, its_how, given, loss, context)
+        trials = tried.trials
         if folds is not all_folds:  # what it is like with all samples, of the first fold
-            folds, one = all_folds[:1], np.array([C])
-            walks = self._walks(samples, folds, None if learns else kernels[which], how, given, loss, one)
-            (trials,) = self._run_folds(walks, one)[1]
+            folds, kernel = all_folds[:1], None if self._learns_in_folds(given) else tried.kernel
+            walks = self._walks(samples, folds, kernel, how, given, loss, np.array([tried.C]))
+            trials = [next(walk) for walk in walks]
         test = np.concatenate([test for _, test in folds])
         predicted = np.concatenate([trial.predicted for trial in trials])
         self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
-        return kernels[which], C
+        return tried.kernel, tried.C
 
-    def _run_folds(self, walks: Sequence[Iterator[Trial]], Cs: Array) -> tuple[Array, list[list[Trial]]]:
-        """Return the scores of each fold and C, and for each C that was tried what each fold has shown.
-
-        All folds go along their paths together, until larger C are worse: these take the longest.
-        """
-        scores, trials = np.full((len(walks), len(Cs)), np.nan), []
-        for k in range(len(Cs)):
-            trials.append(run_in_threads(self.n_jobs, [partial(next, walk) for walk in walks]))
-            scores[:, k] = [trial.score for trial in trials[-1]]
-            if is_past_the_best(scores[:, : k + 1]):
-                break
-        self._warn_unless_done([trial.solved for tried in trials for trial in tried])
-        return scores, trials
-
-    def _walks(
-        self,
-        samples: NumberSamples,
-        folds: Folds,
-        kernel: Any,
-        how: How,
-        given: dict[str, Any],
-        loss: NumberLoss,
-        Cs: Array,
-    ) -> list[Iterator[Trial]]:
-        """Return the way of each fold along the path of C; without a kernel, each fold learns its own."""
-        if kernel is None:
-            return [self._learn_fold(samples, *fold, how, given, loss, Cs) for fold in folds]
-        rows = np.unique(np.concatenate([part for fold in folds for part in fold]))
-        some = NumberSamples(samples.X[like(samples.X, rows)], samples.Y[rows], samples.weight[rows])
-        place = np.zeros(len(samples.Y), dtype=np.intp)
-        place[rows] = np.arange(len(rows))
-        prepared = prepare(kernel, some.X, how)
-        return [self._walk(prepared, some, place[train], place[test], loss, Cs) for train, test in folds]
-
-    def _learn_fold(
-        self,
-        samples: NumberSamples,
-        train: Any,
-        test: Any,
-        how: How,
-        given: dict[str, Any],
-        loss: NumberLoss,
-        Cs: Array,
-    ) -> Iterator[Trial]:
-        learner, n, rows = copy(self), len(train), np.concatenate([train, test])
-        X, Y, weight = samples.X[like(samples.X, rows)], samples.Y[rows], samples.weight[rows]
-        (kernel,) = learner._kernels(X[:n], self._shape(Y[:n]), weight[:n], given)
-        both = NumberSamples(X, Y, weight)
-        yield from self._walk(prepare(kernel, X, how), both, np.arange(n), np.arange(n, len(rows)), loss, Cs)
+    def _targets(self, samples: NumberSamples) -> Any:
+        return self._shape(samples.Y)
 
     def _walk(
         self,
@@ -226,7 +164,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
             predicted = to_numpy(scaling.predict(prepared.values(solved, others, rows)))
             candidate = copy(self)
             candidate.machines_, candidate._scaling = [solved.function], scaling
-            yield Trial(self._score(candidate, held_out, predicted, loss), predicted, solved)
+            score = self._score(candidate, held_out, predicted, loss)
+            yield Trial([score], None if solved.is_done else solved, predicted)
 
     def _score(self, candidate: Any, test: NumberSamples, predicted: Array, loss: NumberLoss) -> float:
         """Return the score of a candidate on the test rows."""
@@ -421,7 +360,7 @@ class KernelRegressor(LearningMachine, Regressor):
         quantile: float = 0.5,
         epsilon: float = 0.1,
         method: str = "auto",
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         max_bins: int | None = None,
         Cs: int | ArrayLike = 31,
         cv: Any = "loo",

@@ -20,12 +20,13 @@ from mercer.machines.functions import features_of, has_features
 from mercer.machines.gram_samples import GaussianSamples, GramSamples, is_gaussian
 from mercer.machines.problems import How
 from mercer.machines.samples import PreparedSamples
-from mercer.solvers.newton import HINGE, Loss, SquaredError
+from mercer.solvers.newton import HINGE, LogLoss, Loss, SquaredError
 
 METHODS = ("auto", "table", "sliced", "features", "gram", "landmarks")
 # samples up to which "auto" computes a Gram matrix: LIBSVM looks at what it needs of it, a closed form
 # factors it once, Newton steps some ten times
 GRAM_ROWS, RIDGE_ROWS, NEWTON_ROWS = 20_000, 10_000, 5000
+SOFTMAX_ROWS = 2000  # of several classes at once, which need its eigenvectors
 # The perceptron kernel has slices from so many samples on; but where these are at most so many times the
 # columns of slices of all problems, slices take longer than LIBSVM
 SLICED_ROWS, MOST_UNSLICED, ROWS_OF_A_SLICE = 3000, 15_000, 4
@@ -70,6 +71,8 @@ def choose_method(
             few = n <= ROWS_OF_A_SLICE * n_slices(how, n_features) * (n_classes - 1)
         return "gram" if few else "sliced"
     limit = GRAM_ROWS if loss is HINGE else RIDGE_ROWS if isinstance(loss, SquaredError) else NEWTON_ROWS
+    if isinstance(loss, LogLoss) and n_classes > 2:
+        limit = SOFTMAX_ROWS
     if has_features(kernel):
         p, per_problem = n_features, 2 * n / max(n_classes, 2)
         if not isinstance(kernel, sk_kernels.DotProduct):

@@ -1,7 +1,9 @@
 """The choice of C, and of one of several kernels, by cross-validation: grids, folds and scores."""
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,11 +11,47 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
 from mercer.array_api import is_of_torch, to_numpy
+from mercer.machines.problems import Solved, run_in_threads
 
 SURE_OF_A_CLASS = 20  # rows of each class that are among those that choose, if it has as many
 PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried, …
 CLEARLY = 5.0  # … or one, by so many standard errors: the next would take the longest of all
 Folds = list[tuple[Index, Index]]
+
+
+class Trial(NamedTuple):
+    """What a fold has shown for one C."""
+
+    scores: list[float]  # of its test samples, for each factor of f
+    short: Solved | None  # the solution, if it is not as accurate as asked for
+    predicted: Array | None = None  # of its test samples, if these are numbers
+
+
+class Tried(NamedTuple):
+    """What is best of all that was tried."""
+
+    kernel: Any
+    C: float
+    factor: int
+    trials: list[Trial]  # of each fold, with this kernel and C
+
+
+def go_along(
+    walks: Sequence[Iterator[Trial]], n_Cs: int, n_jobs: int | None
+) -> tuple[Array, list[list[Trial]]]:
+    """Return the scores of each fold, C and factor, and for each C that was tried what each fold has shown.
+
+    All folds go along their paths together, until larger C are worse: these take the longest.
+    """
+    trials: list[list[Trial]] = []
+    for _ in range(n_Cs):
+        trials.append(run_in_threads(n_jobs, [partial(next, walk) for walk in walks]))
+        scores = np.array([[trial.scores for trial in tried] for tried in trials]).swapaxes(0, 1)
+        best = scores.mean(axis=0).argmax(axis=1)  # factor, of each C
+        if is_past_the_best(np.take_along_axis(scores, best[None, :, None], axis=2)[:, :, 0]):
+            break
+    missing = np.full((len(walks), n_Cs - len(trials), scores.shape[2]), np.nan)
+    return np.concatenate([scores, missing], axis=1), trials
 
 
 def make_grid(Cs: int | ArrayLike, low: int, high: int) -> Array:

@@ -139,7 +139,7 @@ class StumpSVC(StumpMachine, NamedClassifier):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        multi_class: str = "ovo",
+        multi_class: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -23,11 +23,9 @@ class NumberSamples(NamedTuple):
 
     def select(self, rows: Index) -> "NumberSamples":
         """Return some of the rows."""
-        return (
-            self
-            if len(rows) == len(self.X)
-            else NumberSamples(take(self.X, rows), self.Y[rows], self.weight[rows])
-        )
+        if len(rows) == len(self.X) and np.array_equal(rows, np.arange(len(rows))):
+            return self
+        return NumberSamples(take(self.X, rows), self.Y[rows], self.weight[rows])
 
     def spread(self) -> Array:
         """Return the standard deviation of each target."""

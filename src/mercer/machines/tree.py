@@ -74,8 +74,8 @@ class TreeSVC(TreeMachine, NamedClassifier):
     method : {"auto", "gram", "landmarks"}, default="auto"
         "gram" needs 16 n² bytes (n = 20 000: 6.4 GB) and says so before it starts if the machine has less.
         "auto" takes the Gram matrix up to 20 000 samples with the hinge, and up to 5000 with other losses.
-    n_landmarks : int, default=1000
-        Number of landmarks. Of more than half a million samples they are fewer, at least 256.
+    n_landmarks : int or None, default=None
+        Number of landmarks, as in `KernelSVC`.
     categories : {"auto", None}, default="auto"
         "auto" finds neighbouring columns that one-hot encode a category, whatever they were scaled by, and
         scales them so that another category is one step of two standard deviations of the other columns: one
@@ -151,7 +151,7 @@ class TreeSVC(TreeMachine, NamedClassifier):
         relative_gamma: float = 1.0,
         loss: Any = "hinge",
         method: str = "auto",
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         categories: str | None = "auto",
         ranks: bool = False,
         Cs: int | ArrayLike = (1.0, 4.0, 16.0, 64.0),
@@ -161,7 +161,7 @@ class TreeSVC(TreeMachine, NamedClassifier):
         tol: float = 1e-3,
         max_iter: int | None = None,
         class_weight: Any = None,
-        multi_class: str = "ovo",
+        multi_class: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -267,7 +267,7 @@ class TreeRegressor(TreeMachine, NamedRegressor):
         quantile: float = 0.5,
         epsilon: float = 0.1,
         method: str = "auto",
-        n_landmarks: int = 1000,
+        n_landmarks: int | None = None,
         categories: str | None = "auto",
         ranks: bool = False,
         Cs: int | ArrayLike = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0),

@@ -9,50 +9,51 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("dask")
 
 import dask
-from sklearn.utils import gen_batches
 
 from mercer.datasets import threenorm
-from mercer.solvers.newton import HINGE, LogLoss, TableRows, bin_columns, choose_knots, dask_rows
+from mercer.solvers.newton import HINGE, FeatureRows, LogLoss, TableRows, bin_columns, choose_knots, dask_rows
 from mercer.solvers.newton.dask_rows import SHARES, ClusterError, DaskRows, Part
 
 STIFFNESS = 3.0
 C = 0.02
 
 
-def both(n=3000, part_rows=200, parts_of_a_chunk=4):
-    """The same rows in memory and as chunks of Dask, with penalties, and two points."""
+def both(n=3000, part_rows=200, parts_of_a_chunk=4, kind=TableRows):
+    """The same rows in memory and as chunks of Dask, of codes or features, and two points."""
     X, y = threenorm(n, random_state=0)
     X, rng = X[:, :3], np.random.default_rng(1)
     columns = bin_columns(X, [choose_knots(column, 12) for column in X.T])
     y, weight = np.where(y > 0, 1.0, -1.0), rng.uniform(0.5, 2.0, n)
-    rows = TableRows.of(columns, y, weight)
+    rows = kind.of(columns if kind is TableRows else X, y, weight)
     bare = [
-        Part(np.ascontiguousarray(columns.code[:, some]), y[some].astype(np.int8), weight[some])
-        for some in gen_batches(n, part_rows)
+        Part(np.ascontiguousarray(rows.unwrap(rows.select(some))), y[some].astype(np.int8), weight[some])
+        for some in np.split(np.arange(n), range(part_rows, n, part_rows))
     ]
     chunks = [tuple(bare[i : i + parts_of_a_chunk]) for i in range(0, len(bare), parts_of_a_chunk)]
-    lazy = DaskRows.over(rows.value, [dask.delayed(chunk, traverse=False) for chunk in chunks], n)
-    tables = rng.normal(scale=0.2, size=(2, *rows.value.shape))
+    none = kind(rows.select(np.arange(0)), y[:0], weight[:0])
+    lazy = DaskRows.over(none, [dask.delayed(chunk, traverse=False) for chunk in chunks], n)
+    tables = rng.normal(scale=0.2, size=(2, *rows.zero().coef.shape))
     return rows, lazy, [rows.at(table, float(rng.normal())) for table in tables]
 
 
+@pytest.mark.parametrize("kind", [TableRows, FeatureRows])
 @pytest.mark.parametrize("loss", [HINGE, LogLoss()])
 @pytest.mark.parametrize("fan_in", [2, 16])
-def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, monkeypatch):
+def test_sums_over_chunks_are_those_over_all_rows(loss, fan_in, kind, monkeypatch):
     monkeypatch.setattr(dask_rows, "FAN_IN", fan_in)
     monkeypatch.setattr(dask_rows, "MOST_NEAR", 100)
-    rows, lazy, (point, step) = both()
+    rows, lazy, (point, step) = both(kind=kind)
     assert_allclose(lazy.diagonal, rows.diagonal)
-    for kind in ("without", "with"):
-        if kind == "without":
+    for centres in ("without", "with"):
+        if centres == "without":
             rows, lazy = (engine.with_penalty(loss, C) for engine in (rows, lazy))
         else:
             rows, lazy = (engine.recenter(step, STIFFNESS) for engine in (rows, lazy))
-        assert lazy.has_centers is rows.has_centers is (kind == "with")
+        assert lazy.has_centers is rows.has_centers is (centres == "with")
         seen, expected = (engine.look(point, STIFFNESS, 1) for engine in (lazy, rows))
         assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
         assert_allclose(seen[1:6], expected[1:6])
-        assert_array_equal(seen.near, expected.near)
+        assert_array_equal(seen.near, rows.unwrap(expected.near))
         assert_allclose(seen.curvature, expected.curvature)
         shares = np.array([0.0, 0.4, 1.0])
         slopes = [engine.slopes(point, step, STIFFNESS, shares) for engine in (lazy, rows)]
@@ -88,7 +89,7 @@ def test_one_pass_knows_the_slopes_along_a_step_and_what_is_at_its_end(passes):
     assert passes == ["stride_along"]
     assert_allclose(seen.away.coef, expected.away.coef, atol=1e-9)
     assert_allclose(seen[1:6], expected[1:6])
-    assert_array_equal(seen.near, expected.near)
+    assert_array_equal(seen.near, rows.unwrap(expected.near))
     assert_allclose(seen.curvature, expected.curvature)
 
 

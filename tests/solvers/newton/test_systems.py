@@ -2,17 +2,13 @@
 
 import numpy as np
 import pytest
-from mercer.solvers.newton.newton import (
-    Coarsening,
-    choose_bins,
-    factor_coarse_problem,
-)
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from mercer.datasets import threenorm
-from mercer.solvers.newton import HINGE, ExactRows, code_columns, newton, solve
+from mercer.solvers.newton import HINGE, SortedRows, code_columns, solve, systems
 from mercer.solvers.newton.products import CodedColumns, make_operator
+from mercer.solvers.newton.systems import Coarsening, choose_bins, factor_coarse_problem
 
 
 def coarsening_of(columns, diagonal=1.0):
@@ -82,7 +78,7 @@ def test_a_constant_column_has_one_bin():
 
 
 def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_without(rng, monkeypatch):
-    monkeypatch.setattr(newton, "CG_TOL", 0.0)  # until the residual is at most the floor
+    monkeypatch.setattr(systems, "CG_TOL", 0.0)  # until the residual is at most the floor
     X = np.round(rng.normal(size=(1000, 3)), 2)
     K, columns, r = -cdist(X, X, "cityblock"), columns_of(X, np.arange(1000)), rng.normal(size=1000)
     diagonal = float(np.mean(-K))
@@ -90,19 +86,19 @@ def test_conjugate_gradients_solve_the_system_with_the_coarse_problem_and_withou
     for ridge, coarse in ((np.full(1000, 100.0), False), (rng.uniform(1e-3, 1e-2, size=1000), True)):
         problem = coarsening.prepare(columns.code, ridge)
         assert (problem is not None) == coarse
-        x, _, n_steps = newton.conjugate_gradients(operator, ridge, diagonal, problem, r, 0.0, 1e-9)
+        x, _, n_steps = systems.conjugate_gradients(operator, ridge, diagonal, problem, r, 0.0, 1e-9)
         assert n_steps < 2020  # what it may take
         expected = solve_bordered(K, ridge, r)
         assert_allclose(x, expected, atol=1e-6 * np.abs(expected).max())
 
 
 def test_the_coarse_problem_saves_most_of_the_steps(rng, monkeypatch):
-    monkeypatch.setattr(newton, "CG_TOL", 0.0)
+    monkeypatch.setattr(systems, "CG_TOL", 0.0)
     X = rng.normal(size=(1500, 4))
     columns, ridge, r = columns_of(X, np.arange(1500)), np.full(1500, 1e-3), rng.normal(size=1500)
     # 4.5 is the mean of Σ_d |x_d − x'_d|, 4 × 2/√π
     coarse = coarsening_of(columns, 4.5).prepare(columns.code, ridge)
-    _, _, few = newton.conjugate_gradients(make_operator(*columns), ridge, 4.5, coarse, r, 0.0, 1e-4)
+    _, _, few = systems.conjugate_gradients(make_operator(*columns), ridge, 4.5, coarse, r, 0.0, 1e-4)
     eigenvalues = np.linalg.eigvalsh(_centred(-cdist(X, X, "cityblock")))
     without = np.sqrt(eigenvalues[-1] / 1e-3)  # the root of the condition number, as without preconditioner
     assert few < without / 4
@@ -116,7 +112,7 @@ def _centred(K):
 def test_a_large_c_whose_systems_are_coarsened_ends_at_the_minimum():
     X, y = threenorm(2500, random_state=5)
     X, y = X[:, :6] / 8.0, y.astype(float)
-    rows = ExactRows.of(code_columns(X), y, np.ones(2500)).with_penalty(HINGE, 50.0)
+    rows = SortedRows.of(code_columns(X), y, np.ones(2500)).with_penalty(HINGE, 50.0)
     coef = solve(rows, tol=3e-4).function.coef
     gradient = y + cdist(X, X, "cityblock") @ coef
     lower, upper = np.minimum(y, 0) * 50, np.maximum(y, 0) * 50

@@ -5,6 +5,7 @@ from mercer.solvers.newton.driver import Solution, solve, solve_path
 from mercer.solvers.newton.features import FeatureRows, whiten_landmarks
 from mercer.solvers.newton.gram import FEW_ROWS, MORE_DIGITS, GramMatrix, GramRows, centre, solve_on_gram
 from mercer.solvers.newton.losses import HINGE, CorneredLoss, LogLoss, Loss, Poisson, SquaredError
+from mercer.solvers.newton.multinomial import Axes, solve_softmax_path
 from mercer.solvers.newton.products import CodedColumns, add_up_by_code, integrate, sort_rows
 from mercer.solvers.newton.rows import Point, Rows, VectorRows, measure_violation, thin
 from mercer.solvers.newton.tables import SortedRows, TableRows
@@ -13,6 +14,7 @@ __all__ = [
     "FEW_ROWS",
     "HINGE",
     "MORE_DIGITS",
+    "Axes",
     "CodedColumns",
     "CorneredLoss",
     "FeatureRows",
@@ -38,6 +40,7 @@ __all__ = [
     "solve",
     "solve_on_gram",
     "solve_path",
+    "solve_softmax_path",
     "sort_rows",
     "thin",
     "whiten_landmarks",

@@ -88,9 +88,10 @@ class FeatureRows(VectorRows):
         H = xp.zeros((p + 1, p + 1), dtype=self.y.dtype, device=self.y.device)
         size = max(BLOCK, p)
         for start in range(0, len(seen.curvature), size):
-            root = xp.sqrt(seen.curvature[start : start + size])[:, None]
-            G = xp.concat([root * seen.near[start : start + size], root], axis=1)
-            H += G.T @ G
+            near = seen.near[start : start + size]
+            root = xp.astype(xp.sqrt(seen.curvature[start : start + size])[:, None], near.dtype, copy=False)
+            G = xp.concat([root * near, root], axis=1)
+            H += G.T @ G  # of single precision if features are: a step needs no more
         H.reshape(-1)[: -1 : p + 2] += 1.0  # the intercept has no penalty
         H.reshape(-1)[:: p + 2] += ROUNDING * float(H.diagonal().mean())
         right = xp.concat(
