@@ -86,6 +86,7 @@ TABLE = Table(
     needs={},
     ours=IN_PAPER[:2],
     beside=("KB alone", "KB-dis alone"),
+    uncounted=dict.fromkeys(ROWS, "The data are our own, since the paper's are missing from our copy."),
     causes={
         ("n=20", "KB"): (
             "The data are our own, since the paper's are missing from our copy. On eleven designs that have "

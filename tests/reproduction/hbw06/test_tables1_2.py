@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 from mercer import KernelBoost, KernelSVC
 from reproduction import CATALOGUE
-from reproduction.harness.runner import run_cell
-from reproduction.harness.store import Cell, Result
+from reproduction.harness import Cell, Draws, Result
+from reproduction.harness.run import run_cell
 from reproduction.hbw06 import classifiers, figure2, table1, table2
 from reproduction.hbw06.classifiers import Draw, Settings
 from reproduction.hbw06.design import log_ratio
@@ -34,7 +34,7 @@ def small_draw(n_classes=3, n_labels=5, seed=0, apart=2.0):
 
 
 def result(row, method, repeat=0, **values):
-    return Result(Cell(row, method, repeat), "", {method: values["value"]}, 0.0)
+    return Result(Cell(row, method, repeat), {method: values["value"]})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,5 +225,5 @@ def test_support_vectors_are_marked():
 
 
 def test_figure_2_is_drawn(tmp_path):
-    CATALOGUE["hbw06-figure2"].draw(tmp_path / "f.png")
+    CATALOGUE["hbw06-figure2"].draw(tmp_path / "f.png", Draws())
     assert np.ptp(imread(tmp_path / "f.png", format="png")) > 0.5
