@@ -16,9 +16,10 @@ NOTES = Path(__file__).parent / "notes"
 INTRODUCTION = """# The published tables, reproduced
 
 This page is written by `make results` from `docs/results.csv`, which has a line for every number that was
-measured, with its date and the commit of its code. `python -m reproduction KEY --record docs/results.csv`
-adds to
-it; `--first-repeat 7000` or `--seed 3` draws repeats that nobody has seen."""
+measured, with its date and the commit of its code (or, before commits were noted, the commit that recorded
+it). `python -m reproduction KEY --record docs/results.csv` adds to it; with `--first-repeat 7000` or
+`--seed 3` it
+draws repeats that nobody has seen."""
 COUNTED = """Two numbers are compared by two joint standard errors. Where a paper gives no standard error,
 ours stands in for it, as it would be with the paper's repeats. That rewards noise; so there is a second
 count, in which every published number is exact. The papers' own methods are counted strictly as the papers

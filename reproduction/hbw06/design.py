@@ -1,9 +1,9 @@
 """Data for Table 1 of [HBW06]: two classes in the plane, of two Gaussians each.
 
 The paper has a picture, which is missing from our copy, and says "created using two Gaussians". The design is
-ours, found by a search like that of `hbw06.search`: SVMs with the linear, the quadratic and the Gaussian kernel
-come near to their six numbers in the table, and the Bayes error is at most the least of the table's errors.
-KernelBoost had no part in the choice.
+ours, found by a search like that of `hbw06.search`: SVMs with the linear, the quadratic and the Gaussian
+kernel come near to their six numbers in the table, and the Bayes error is at most the least of the table's
+errors. KernelBoost had no part in the choice.
 """
 
 from functools import cached_property

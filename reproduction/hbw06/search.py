@@ -1,10 +1,10 @@
 """The search for data of [HBW06] Table 1: ``python -m reproduction.hbw06.search``.
 
-The paper's data are missing from our copy. This draws designs of two Gaussians a class, keeps those whose Bayes
-error is at most the least error of the table, and among these the ones where SVMs with the linear, the quadratic
-and the Gaussian kernel come nearest to their six numbers. Few designs pass a cheap test: each stage looks at less
-of them, with more draws. Then KernelBoost is run on the best, which had no part in the choice: what it has there
-says how much the usual kernels leave open.
+The paper's data are missing from our copy. This draws designs of two Gaussians a class, keeps those whose
+Bayes error is at most the least error of the table, and among these the ones where SVMs with the linear, the
+quadratic and the Gaussian kernel come nearest to their six numbers, in stages that look at less and less of
+them with more draws. Then KernelBoost is run on the best, which had no part in the choice: what it has there
+says how much the usual kernels leave open. (The script that found `design.DESIGN` in this way was not kept.)
 """
 
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ def main(
     keep: Annotated[int, typer.Option(help="On how many of the best KernelBoost is run.")] = 11,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """Print the errors of the usual kernels and of KernelBoost on the design of Table 1 and on the best found."""
+    """Print the errors of all kernels on the design of Table 1 and on the best that are found."""
     columns = (*USUAL, "KB", "KB-dis")
     found = [(distance(DESIGN, USUAL, N_FINAL), DESIGN), *list(search(designs, seed))[:keep]]
     typer.echo(f"| distance | {' | '.join(f'{row} {name}' for row in table1.ROWS for name in columns)} |")

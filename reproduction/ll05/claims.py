@@ -71,10 +71,10 @@ CLAIMS = (
         "LL05 VI-A",
         "on 2-D threenorm SVM-Stump and SVM-Perc draw a boundary close to the optimal one, AdaBoost does not",
         (
-            "holds in part",
-            "seen in the picture: both SVMs are near the Bayes error, and AdaBoost's boundaries "
-            "are ragged; with "
-            "other rows the stumps' boundary is a staircase of few steps, too",
+            "holds",
+            "seen in the picture, and by errors on fresh rows: 10.3 and 10.8 %, AdaBoost 12.6 "
+            "and 14.0 %, Bayes "
+            "10.3 %",
         ),
         "ll05-figure2",
     ),
