@@ -136,10 +136,16 @@ def run(selection: Selection, folder: Path, *, n_jobs: int = 1, fresh: bool = Fa
 
 
 def commit_here() -> str:
-    """Return the commit of this checkout, with a plus where files were changed since; "" outside of one."""
-    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    """Return the commit of this checkout, with a plus where code was changed since; "" outside of one."""
+    root = Path(__file__).parents[2]
+    head, changed = (
+        subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False).stdout.strip()
+        for words in (
+            ("rev-parse", "--short=7", "HEAD"),
+            ("status", "--porcelain", "--", "src", "reproduction"),
+        )
+    )
+    return head + "+" * bool(changed)
 
 
 def _attempt(

@@ -34,7 +34,10 @@ def noise_hurts_boosting_more(numbers: Numbers) -> Finding:
                 for name in (row, row.removesuffix("-n"))
             )
             gains.append(noisy > clean)
-    verdict, note = both(*map(always, found))
+    stumps, perceptrons = map(always, found)
+    verdict, note = both(
+        (stumps[0], f"stumps {stumps[1]}"), (perceptrons[0], f"perceptrons {perceptrons[1]}")
+    )
     return verdict, f"{note}; the gain is larger than without noise on {sum(gains)} of {len(gains)}"
 
 

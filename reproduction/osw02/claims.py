@@ -86,8 +86,8 @@ CLAIMS = (
     ),
     Claim(
         "OSW02 (7)",
-        "only kernels without full rank make it unbounded",
-        ("fails", "it goes to −∞ as K shrinks, whatever its rank"),
+        "kernels without full rank send it to −∞, and have to be excluded",
+        ("holds in part", "so does any kernel that shrinks, whatever its rank"),
         "test_without_noise_the_posterior_has_no_least_value_and_with_noise_it_has",
     ),
     Claim(
