@@ -99,7 +99,7 @@ def _not_as_published(tables: Sequence[Table], judged: pd.DataFrame) -> list[str
         "## What is not as published, and why",
         f"**Worse** ({len(worse)}, by one yardstick or both):",
         _causes(tables, worse),
-        f"**Better** ({len(better)}):",
+        f"**Better** ({len(better)}, by both yardsticks):",
         _causes(tables, better),
         f"**Within error, but more than {FAR:.0%} off** ({int(own.far.sum())}; of an accuracy, its error):",
         "\n".join(f"- {_title(tables, c.table)}: {_say(c)}" for c in own[own.far].itertuples()) or "None.",

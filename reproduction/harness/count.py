@@ -160,9 +160,13 @@ def count(lines: pd.DataFrame, by: str = "verdict") -> list[int]:
 
 
 def fresh(record: pd.DataFrame) -> pd.DataFrame:
-    """Return fresh draws beside the docs' own, and by how many joint standard errors they differ."""
+    """Return fresh draws beside the docs' own, and by how many joint standard errors they differ.
+
+    A number of the docs whose error was not kept is left out.
+    """
     own = (record["first"] == 0) & (record.seed == 0)
-    both = record[~own].merge(record[own], on=["table", "row", "column"], suffixes=("", "_docs"))
+    known = record.error.notna() | (record.repeats == 1)
+    both = record[~own].merge(record[own & known], on=["table", "row", "column"], suffixes=("", "_docs"))
     joint = np.hypot(both.error.fillna(0.0), both.error_docs.fillna(0.0))
     gap = (both.value - both.value_docs).abs()
     return both.assign(errors=np.where(gap > 0, gap / np.where(joint > 0, joint, np.nan), 0.0))

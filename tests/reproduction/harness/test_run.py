@@ -149,3 +149,12 @@ def test_an_unknown_name_is_refused_with_those_that_exist(names, sentence):
 def test_with_several_tables_one_that_has_none_of_the_names_is_left_out():
     tables = {"a": make_table(), "b": make_table(key="b", rows=("calm",))}
     assert [s.table.key for s in choose(tables, ["a", "b"], data=["extra"])] == ["toy-table"]
+
+
+def test_a_result_knows_the_commit_of_its_code(tmp_path, monkeypatch):
+    monkeypatch.setattr("reproduction.harness.run.commit_here", lambda: "abc1234")
+    assert {result.commit for result in run(whole(make_table()), tmp_path).results} == {"abc1234"}
+    monkeypatch.setattr("reproduction.harness.run.commit_here", lambda: "later")
+    again = run(whole(make_table(), repeats=4), tmp_path)  # what is stored keeps its own
+    assert {result.commit for result in again.results if result.cell.repeat < 3} == {"abc1234"}
+    assert {result.commit for result in again.results if result.cell.repeat == 3} == {"later"}
