@@ -63,8 +63,7 @@ def _counts(tables: Sequence[Table], judged: pd.DataFrame) -> list[str]:
     return [
         f"**Of {n} published numbers of the papers' own methods {n - not_run} were run: {within} are within "
         f"error, {better} are better and {worse} worse. With published numbers taken as exact, "
-        f"{within_exact} "
-        f"are within error, {better_exact} better and {worse_exact} worse.**",
+        f"{within_exact} are within error, {better_exact} better and {worse_exact} worse.**",
         COUNTED,
         "In each cell: by the first yardstick / with published numbers as exact.",
         markdown_table(headings, lines),
@@ -149,6 +148,7 @@ def _fresh(record: pd.DataFrame) -> list[str]:
         f"Of {len(lines)} numbers that were drawn again with seeds that nothing was decided on, {near} are "
         "within two joint standard errors of the docs' own.",
         markdown_table(headings, rows),
+        (NOTES / "fresh.md").read_text(encoding="utf-8").strip(),
     ]
 
 

@@ -112,7 +112,7 @@ def test_the_figure_has_the_trials_of_the_table_and_more():
     assert TABLE3.rows == ("k=3",)
     assert FIGURE3.rows == ("k=3", "k=4", "k=5", "k=6", "k=10", "k=20")
     for mine, theirs in zip(TABLE3.methods, FIGURE3.methods, strict=True):
-        assert TABLE3.fingerprint(mine) == FIGURE3.fingerprint(theirs)
+        assert TABLE3.words(mine) == FIGURE3.words(theirs)
     assert table3.SETTINGS[:3] == (300.0, 10, 5)
     assert table3.MEDIANS["k=3", "KB ECOC"] == (79.30, 0.23)
     assert table3.MEDIANS["k=3", "RBF small-large"] == (77.60, 0.19)
