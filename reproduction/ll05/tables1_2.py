@@ -84,7 +84,7 @@ def lp_boost(split: Split, seed: int) -> Sequence[float]:
     """Return the test error of boosting by linear programming with decision stumps."""
     sign = {label: 1.0 if i else -1.0 for i, label in enumerate(np.unique(split.y_train))}
     y, y_test = (np.array([sign[label] for label in part]) for part in (split.y_train, split.y_test))
-    C = choose_c(split.X_train, y, 2.0**LOG2_C_PROGRAMS, folds(seed))
+    C = choose_c(split.X_train, y, np.exp2(LOG2_C_PROGRAMS, dtype=np.float64), folds(seed))
     return [100 * float(np.mean(boost_by_programs(split.X_train, y, C).predict(split.X_test) != y_test))]
 
 
