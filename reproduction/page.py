@@ -204,9 +204,16 @@ def _table(table: Table, judged: pd.DataFrame, record: pd.DataFrame) -> list[str
         f"in parentheses, what is worse in bold. Repeats: {_span(own.repeats)}; run "
         f"{_span(own.date)}; commits "
         f"{commits}; `python -m reproduction {table.key}`.",
-        markdown_table(("data", *columns), lines),
+        markdown_table(*_upright(("data", *columns), lines)),
         notes.read_text(encoding="utf-8").strip() if notes.exists() else "",
     ]
+
+
+def _upright(headings: Sequence[str], lines: list[list[str]]) -> tuple[Sequence[str], list[list[str]]]:
+    """Return a table of one row with a line for each column."""
+    if len(lines) > 1:
+        return headings, lines
+    return ("", lines[0][0]), [list(pair) for pair in zip(headings[1:], lines[0][1:], strict=True)]
 
 
 def _is_detail(column: str) -> bool:
