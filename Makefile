@@ -30,10 +30,10 @@ lint: $(ALL)
 	$(BIN)/mypy
 
 papers: $(APP)  ## every published table beside ours (hours; it can be interrupted and goes on where it was)
-	$(BIN)/python -m reproduction --all
+	$(BIN)/python -m reproduction --all --record docs/results.csv
 
-results: $(APP)  ## the table of all tables at the top of docs/results.md, from what is stored
-	$(BIN)/python -m reproduction --overview docs/results.csv --output docs/results.md
+results: $(APP)  ## docs/results.md, whole, from docs/results.csv
+	$(BIN)/python -m reproduction --record docs/results.csv --page docs/results.md
 
 bench: $(ALL)  ## speed against peers, as ratios
 	$(BIN)/python -m benchmarks

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from reproduction import Figure, Method, Table
+from reproduction.harness import Draws
 
 COLUMNS = ("mean", "short", "long")
 PUBLISHED = {
@@ -60,7 +61,7 @@ def make_table(**changes: Any) -> Table:
 def make_figure() -> Figure:
     """Return a figure of eight bytes."""
 
-    def draw(path: Path) -> None:
+    def draw(path: Path, draws: Draws) -> None:
         path.write_bytes(b"\x89PNG\r\n\x1a\n")
 
     return Figure("toy-figure", "A toy picture", draw)

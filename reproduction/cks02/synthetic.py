@@ -24,7 +24,7 @@ from mercer.datasets import slanted
 from mercer.learners import BoostedKernel
 from reproduction.baselines import KernelPerceptron
 from reproduction.cks02.figures3_4 import draw_figure3, draw_figure4
-from reproduction.harness import Method, Picture, Result, Table, published, seed_of
+from reproduction.harness import Draws, Method, Picture, Result, Table, published
 
 KEY, ROW = "cks02-synthetic", "slanted"
 N_DRAWS, N_TRAIN, N_TEST, NOISE = 100, 300, 200, 0.03
@@ -62,9 +62,9 @@ def draw(row: str, seed: int) -> Draw:
     return Draw(X_train, y_train, X_test, y_test, X_noisy)
 
 
-def draw_repeat(repeat: int) -> Draw:
-    """Return the rows of that repeat of the table."""
-    return draw(ROW, seed_of(KEY, ROW, repeat, "data"))
+def draw_repeat(repeat: int, seed: int) -> Draw:
+    """Return the rows of that repeat of the table, with the reader's seed."""
+    return draw(ROW, Draws(repeat, seed).of(KEY, ROW, repeat, "data"))
 
 
 def kernel_of(name: str, rows: Draw) -> Any:
@@ -138,15 +138,15 @@ def interval(values: Array) -> tuple[Any, Any]:
 
 
 def draw_matrices(results: Sequence[Result], path: Any) -> None:
-    """Draw Figure 3 for the first draw."""
-    rows = draw_repeat(0)
+    """Draw Figure 3 for the first of the draws that have results."""
+    rows = draw_repeat(results[0].cell.repeat, results[0].seed)
     draw_figure3(path, rows, kernel_of("Learned", rows))
 
 
 def draw_courses(results: Sequence[Result], path: Any) -> None:
     """Draw Figure 4 for the draws that have results: these hold no curves, but a draw takes a moment only."""
     names = ("Standard", "Learned")
-    draws = [draw_repeat(repeat) for repeat in sorted({result.cell.repeat for result in results})]
+    draws = [draw_repeat(*names) for names in sorted({(r.cell.repeat, r.seed) for r in results})]
     courses = {name: [follow(kernel_of(name, rows), rows) for rows in draws] for name in names}
     curves = {
         name: {

@@ -1,17 +1,45 @@
 """A paper's table or figure as a value: how each number is computed, and what was published."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from reproduction.harness.store import Result
+Number = tuple[float, float | None]  # a value and, where it is known, its standard error
+Place = tuple[str, str]  # a row and a column
 
-Number = tuple[float, float | None]  # a published value and, where the paper gives one, its standard error
+
+class Cell(NamedTuple):
+    """The unit of work: one method on one repeat of one data set."""
+
+    row: str
+    method: str
+    repeat: int
+
+
+class Result(NamedTuple):
+    """The outcome of a cell: a value for each of the method's columns."""
+
+    cell: Cell
+    values: Mapping[str, float]
+    seed: int = 0  # the reader's: 0 for the draws of the docs
+    commit: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Draws(NamedTuple):
+    """Which random draws: those of the docs begin with repeat 0 of seed 0; any other pair has fresh ones."""
+
+    first: int = 0
+    seed: int = 0
+
+    def of(self, *names: str | int) -> int:
+        """Return the random seed for these names."""
+        return seed_of(*names, *([self.seed] if self.seed else []))
 
 
 @dataclass(frozen=True)
@@ -59,14 +87,13 @@ class Table:
     quantity : str
         What the numbers are.
     rows : tuple of str
-        The data sets; those without a published number run only on request, unless the paper gives no number
-        at all.
+        The data sets; those without a published number run only on request, unless none has one.
     methods : tuple of Method
         What fills in the columns.
     published : mapping
         ``published[row, column]`` is (value, standard error or None).
     repeats : int
-        The number of repeats that the paper averages over.
+        How many a run has by default: the paper's, where it can be had.
     draw : callable
         ``draw(row, seed)`` returns the data of one repeat, usually a `Split`; all methods see the same.
     protocol : str
@@ -75,6 +102,8 @@ class Table:
         The stored data set that a row needs; rows that are generated are not in it.
     better : {"lower", "higher"}
         Which way is better.
+    higher : tuple of str
+        Columns where higher is better though elsewhere in the table lower is.
     summarize : callable
         ``summarize(results)`` returns sentences to print below the table.
     pictures : tuple of Picture
@@ -82,11 +111,18 @@ class Table:
     average : {"mean", "median"}
         Which average over the repeats was published.
     ours : tuple of str
-        The columns of the paper's own method as it is built here, one for each number that was published.
+        The columns of the paper's own method, strictly as the paper has it: these are counted.
     beside : tuple of str
-        Columns of other readings of that method: they stand beside the same numbers, which count once.
+        Columns of other readings of that method, which stand beside the same numbers and do not count.
+    uncounted : mapping
+        ``uncounted[row]`` says why no number of that row counts.
     causes : mapping
-        ``causes[row, column]`` says why a number of ours is worse than the published one.
+        ``causes[row, column]`` says why a number of ours is not as published; "" stands for all rows or for
+        all columns.
+    repeats_in_paper : str
+        How many repeats the paper has, in words, where that is not `repeats`.
+    derive : callable
+        ``derive(values)`` returns published places that are no average of repeats, from those that are.
     """
 
     key: str
@@ -95,43 +131,60 @@ class Table:
     quantity: str
     rows: tuple[str, ...]
     methods: tuple[Method, ...]
-    published: Mapping[tuple[str, str], Number]
+    published: Mapping[Place, Number]
     repeats: int
     draw: Callable[[str, int], Any]
     protocol: str
     needs: Mapping[str, str]
     better: Literal["lower", "higher"] = "lower"
+    higher: tuple[str, ...] = ()
     summarize: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
     pictures: tuple[Picture, ...] = ()
     average: Literal["mean", "median"] = "mean"
     ours: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    causes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[Place, str] = field(default_factory=dict)
+    repeats_in_paper: str = ""
+    derive: Callable[[Mapping[Place, float]], Mapping[Place, Number]] = lambda values: {}
 
     @property
     def published_rows(self) -> tuple[str, ...]:
         """The rows that the paper has numbers for; all of them, if it has none for any."""
-        in_paper = {row for row, _ in self.published} or set(self.rows)
-        return tuple(row for row in self.rows if row in in_paper)
+        in_paper = {row for row, _ in self.published}
+        return tuple(row for row in self.rows if row in in_paper) or self.rows
 
     def method(self, name: str) -> Method:
         """Return the method of that name."""
         return next(method for method in self.methods if method.name == name)
 
-    def fingerprint(self, method: Method) -> str:
-        """Return a hash of the protocol, so that stale results are never mixed in."""
-        words = "\n".join([self.experiment, self.protocol, method.name, *method.columns, method.protocol])
-        return sha256(words.encode()).hexdigest()[:16]
+    def words(self, method: Method) -> tuple[str, ...]:
+        """Return what a result depends on, besides its cell: results of other words are never mixed in."""
+        return (self.experiment, self.protocol, method.name, *method.columns, method.protocol)
+
+    def cause(self, row: str, column: str) -> str:
+        """Return why a number of ours is not as published."""
+        places = ((row, column), (row, ""), ("", column), ("", ""))
+        return next((self.causes[place] for place in places if place in self.causes), "Not known.")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure, and the function that draws it into a PNG file."""
+    """A published figure, and the function that draws it into a PNG file from some random draws."""
 
     key: str
     title: str
-    draw: Callable[[Path], None]
+    draw: Callable[[Path, Draws], None]
     needs: tuple[str, ...] = ()  # stored data sets
+
+
+def by_column(results: Iterable[Result]) -> dict[Place, dict[int, float]]:
+    """Return the values of each (row, column), by repeat and in their order."""
+    values: dict[Place, dict[int, float]] = {}
+    for result in sorted(results, key=lambda result: result.cell):
+        for column, value in result.values.items():
+            values.setdefault((result.cell.row, column), {})[result.cell.repeat] = value
+    return values
 
 
 @contextmanager
@@ -144,9 +197,9 @@ def png_canvas(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     canvas.savefig(path, dpi=150, format="png")
 
 
-def published(columns: Sequence[str], lines: str) -> dict[tuple[str, str], Number]:
+def published(columns: Sequence[str], lines: str) -> dict[Place, Number]:
     """Read numbers typed as in the paper: the row, then ``value±error``, ``value`` or ``-`` per column."""
-    numbers: dict[tuple[str, str], Number] = {}
+    numbers: dict[Place, Number] = {}
     for line in filter(str.strip, lines.splitlines()):
         row, *entries = line.split()
         for column, entry in zip(columns, entries, strict=True):

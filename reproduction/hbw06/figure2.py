@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.kernels import Mixture
-from reproduction.harness import Figure, png_canvas, seed_of
+from reproduction.harness import Draws, Figure, png_canvas
 from reproduction.hbw06.classifiers import Draw, fit_kernelboost
 from reproduction.hbw06.table1 import KEY, ROWS, SETTINGS, draw
 
@@ -22,11 +22,11 @@ N_POINTS = 100  # of an ellipse
 ON_MARGIN = 1e-3  # how far beyond the margin a row still counts as on it
 
 
-def draw_figure2(path: Path) -> None:
+def draw_figure2(path: Path, draws: Draws) -> None:
     """Draw the Gaussians that were learned, and the separator that they make, into a PNG file."""
     row = ROWS[1]
-    data = draw(row, seed_of(KEY, row, 0, "data"))
-    model = fit_kernelboost(data, seed_of(KEY, row, 0, "fit"), SETTINGS, dissolve=True)
+    data = draw(row, draws.of(KEY, row, draws.first, "data"))
+    model = fit_kernelboost(data, draws.of(KEY, row, draws.first, "fit"), SETTINGS, dissolve=True)
     with png_canvas(path, (12, 5.2)) as canvas:
         left, right = canvas.subplots(1, 2, sharex=True, sharey=True)
         draw_rows(left, data)

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from mercer.metrics import retrieval_auc, retrieval_roc
-from reproduction.harness import Figure, png_canvas, seed_of
+from reproduction.harness import Draws, Figure, png_canvas
 from reproduction.hbw06.table4 import KEY, MEASURES, SETTINGS, draw, rank, represent
 
 LOOKS = {"KB": ("#c44e52", "-"), "RCA": ("#4c72b0", "--"), "Euclidean": ("#8c8c8c", ":")}
 
 
-def draw_figure4(path: Path) -> None:
+def draw_figure4(path: Path, draws: Draws) -> None:
     """Draw the ROC curves of the first repeat into a PNG file."""
     with png_canvas(path, (10, 5)) as canvas:
         for ax, setting in zip(canvas.subplots(1, 2), SETTINGS[1:], strict=True):
-            faces = represent(draw(setting, seed_of(KEY, setting, 0, "data")))
+            faces = represent(draw(setting, draws.of(KEY, setting, draws.first, "data")))
             for name, (colour, style) in LOOKS.items():
-                similarity = MEASURES[name][0](faces, seed_of(KEY, setting, 0, "fit"))
+                similarity = MEASURES[name][0](faces, draws.of(KEY, setting, draws.first, "fit"))
                 ranked = rank(faces, similarity)
                 label = f"{name}, area {100 * retrieval_auc(*ranked):.1f} %"
                 ax.plot(*retrieval_roc(*ranked), style, color=colour, label=label)

@@ -1,6 +1,6 @@
 """Figure 1 of [KT03]: kernel matrices of the toy data before and after learning.
 
-They are those of the first repeat of Table 3; rows are in the order of the classes.
+They are those of the first repeat of a run of Table 3; rows are in the order of the classes.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Labels
-from reproduction.harness import Figure, png_canvas, seed_of
+from reproduction.harness import Draws, Figure, png_canvas
 from reproduction.kt03.data import draw_whole
 from reproduction.kt03.table3 import EXPERIMENT, features_of
 
@@ -17,15 +17,15 @@ ROW = "toy-linear"
 PANELS = {
     "Euclidean": "(a) inner product",
     "Exact": "(b) learned kernel, exact PSD",
-    "Clip": "(b′) learned kernel, QP clipped",
+    "Clip R": "(b′) learned kernel, the paper's QP",
     "Xing": "(c) Xing et al.",
 }
 
 
-def draw_figure1(path: Path) -> None:
+def draw_figure1(path: Path, draws: Draws) -> None:
     """Draw the kernel matrices of the toy data before and after learning into a PNG file."""
-    draw = draw_whole(ROW, seed_of(EXPERIMENT, ROW, 0, "data"))
-    seed = seed_of(EXPERIMENT, ROW, 0, "fit")
+    draw = draw_whole(ROW, draws.of(EXPERIMENT, ROW, draws.first, "data"))
+    seed = draws.of(EXPERIMENT, ROW, draws.first, "fit")
     with png_canvas(path, (16, 4.4)) as canvas:
         axes = canvas.subplots(1, len(PANELS))
         for ax, (name, title) in zip(axes, PANELS.items(), strict=True):

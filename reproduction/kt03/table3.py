@@ -18,8 +18,9 @@ from sklearn.cluster import KMeans
 
 from mercer._typing import Array
 from mercer.metrics import clustering_accuracy
-from reproduction.harness import Method, Result, Table
+from reproduction.harness import Method, Table
 from reproduction.kt03.data import NEEDS, ROWS, Draw, draw_whole
+from reproduction.kt03.in_paper import IN_PAPER, numbers_beside
 from reproduction.kt03.learning import (
     GRID_IN_WORDS,
     N_FOLDS,
@@ -28,7 +29,6 @@ from reproduction.kt03.learning import (
     pairs_of,
     xing_metric,
 )
-from reproduction.kt03.verdicts import IN_PAPER, count_matches, numbers_beside
 
 KEY, EXPERIMENT = "kt03-table3", "kt03-clustering"
 N_STARTS = 20
@@ -57,12 +57,6 @@ def score(draw: Draw, seed: int, *, name: str) -> Sequence[float]:
         KMeans(len(classes), n_init=N_STARTS, random_state=seed),
     )
     return [100 * (1 - clustering_accuracy(y, start.fit_predict(F))) for start in starts]
-
-
-def summarize(results: Sequence[Result]) -> list[str]:
-    """Say on how many rows the published numbers are matched."""
-    columns = [column for name in ("Exact", "Exact R", "Clip", "Exact rest") for column in columns_of(name)]
-    return count_matches(results, PUBLISHED, columns)
 
 
 def columns_of(name: str) -> tuple[str, str]:
@@ -102,19 +96,33 @@ TABLE = Table(
     draw=draw_whole,
     protocol="all rows; preprocessing and pairs of kt03.data",
     needs=NEEDS,
-    summarize=summarize,
-    ours=("Exact",),
+    ours=("Clip R",),
     beside=tuple(
         column
         for name in IN_PAPER
         for column in columns_of(name)
-        if column not in ("Exact", "Euclidean", "Xing")
+        if column not in ("Clip R", "Euclidean", "Xing")
     ),
     causes={
-        (row, "Exact"): (
-            "The paper's 0.00 is below the error of the Bayes classifier on such draws (0.27): it probably "
-            "had a single toy data set, ours are drawn anew."
+        (row, ""): (
+            "The paper's 0.00 is below the error of the Bayes classifier on such draws (0.27): "
+            "it probably had a "
+            "single toy data set, ours are drawn anew. R and clipping do the rest, see the next."
         )
         for row in ("toy-linear", "toy-rbf")
+    }
+    | {
+        ("wine-linear", ""): (
+            "Clipping: the clipped QP clusters as the plain metric does (28.13). Over PSD "
+            "matrices it is 4.1, and "
+            "with R, too, once the penalties may grow (4.0 on five draws)."
+        ),
+        ("", ""): (
+            "R, as we read it, drops part of a short S, and clipping is not optimal: with R "
+            "but over PSD matrices "
+            "(`Exact R`) these are nearer, with all listed pairs as well (`Exact`) as "
+            "published or better. What "
+            "the paper did with pairs beyond R and with negative eigenvalues is not known."
+        ),
     },
 )

@@ -1,8 +1,10 @@
 """Tables 2 and 4 of [KT03]: errors of the nearest neighbour in learned metrics.
 
 In Table 2 a metric is learned from pairs S of similar training rows (and D, which the paper does not define),
-in Table 4 from their labels. ``Exact`` is the problem over PSD matrices, ``Clip`` the paper's QP with its
-negative eigenvalues set to zero; ``rest`` has for D what is not in S, ``R`` the radius for listed pairs.
+in Table 4 from their labels. ``Clip R`` is the paper's own: its QP, with negative eigenvalues set to zero,
+and
+no pair beyond the radius R. ``Exact`` is ours: the problem over PSD matrices, where all listed pairs count;
+``Exact R`` has the radius for them, too, and ``rest`` has for D what is not in S.
 What the paper leaves open is settled in `kt03.data` and `kt03.learning`, and here:
 
 - Two tables, one set of splits: the paper's Euclidean columns agree in four cells to the digit.
@@ -12,9 +14,8 @@ What the paper leaves open is settled in `kt03.data` and `kt03.learning`, and he
   the training rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -24,8 +25,9 @@ from sklearn.svm import SVC
 
 from mercer.metrics import alignment, ideal_kernel
 from mercer.pairs import Pairs
-from reproduction.harness import Method, Number, Result, Table, by_column, published
+from reproduction.harness import Method, Table, published
 from reproduction.kt03.data import NEEDS, ROWS, Draw, Rows, draw_split
+from reproduction.kt03.in_paper import IN_PAPER, numbers_beside
 from reproduction.kt03.learning import (
     GRID_IN_WORDS,
     N_FOLDS,
@@ -36,7 +38,6 @@ from reproduction.kt03.learning import (
     pairs_of,
     xing_metric,
 )
-from reproduction.kt03.verdicts import IN_PAPER, count_matches, numbers_beside
 
 SVM_GRID = {"svc__C": [1, 10, 100, 1000], "svc__gamma": [2.0**-12, 2.0**-9, 2.0**-6, 2.0**-3]}
 BEFORE, AFTER = ("before, train", "before, test"), ("after, train", "after, test")
@@ -89,30 +90,6 @@ def svm(draw: Draw, seed: int) -> Sequence[float]:
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     model = GridSearchCV(make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=folds)
     return [100 * float(np.mean(model.fit(train.X, train.y).predict(test.X) != test.y))]
-
-
-def summarize(results: Sequence[Result], *, table: Mapping[tuple[str, str], Number]) -> list[str]:
-    """Say on how many rows the published numbers are matched, and what the alignments are."""
-    return [
-        *count_matches(results, table, ("Exact", "Exact R", "Clip", "Exact rest")),
-        *_say_alignments(results),
-    ]
-
-
-def _say_alignments(results: Sequence[Result]) -> list[str]:
-    means = {place: np.mean(list(values.values())) for place, values in by_column(results).items()}
-    parts = []
-    for row in ROWS:
-        for i, part in enumerate(("training", "test")):
-            ours = [means.get((row, column)) for column in (BEFORE[i], f"Exact {AFTER[i]}")]
-            theirs = [ALIGNMENTS[row, column][0] for column in (BEFORE[i], AFTER[i])]
-            if None not in ours:
-                parts.append(f"{row}, {part} rows: {_arrow(ours)} ({_arrow(theirs)})")
-    return [f"Alignments before → after, Exact (published): {'; '.join(parts)}."] if parts else []
-
-
-def _arrow(values: Iterable[Any]) -> str:
-    return " → ".join(f"{value:.2f}" for value in values)
 
 
 TABLE2 = """
@@ -177,6 +154,10 @@ def _learned_from_labels(name: str, psd: str) -> Method:
 def _table(key: str, title: str, methods: tuple[Method, ...], numbers: str) -> Table:
     columns = [column for method in methods for column in method.columns]
     in_paper = numbers_beside({column: IN_PAPER[column] for column in columns if column in IN_PAPER}, numbers)
+    for column in columns:  # of Table 4
+        _, _, last = column.partition(" after")
+        of = f"after{last}" if last else column
+        in_paper |= {(row, column): number for (row, name), number in ALIGNMENTS.items() if name == of}
     return Table(
         key=key,
         title=title,
@@ -189,39 +170,54 @@ def _table(key: str, title: str, methods: tuple[Method, ...], numbers: str) -> T
         draw=draw_split,
         protocol="the splits, preprocessing and pairs of kt03.data",
         needs=NEEDS,
-        summarize=partial(summarize, table=in_paper),
-        ours=("Exact",),
-        beside=("Exact R", "Clip", "Exact rest", "Xing rest"),
+        ours=("Clip R", *(f"Clip R {part}" for part in AFTER)),
+        beside=("Exact", *(f"Exact {part}" for part in AFTER), "Exact R", "Exact rest", "Xing rest"),
+        causes=CAUSES,
+        higher=(*BEFORE, *(f"{name} {part}" for name in ("Clip R", "Exact") for part in AFTER)),
     )
 
 
+CAUSES = {
+    ("colon-linear", "Clip R"): (
+        "Our copy of colon or its preprocessing is not the paper's: the plain metric has 25.5 here, 28.8 and "
+        "29.8 there."
+    ),
+    ("wine-linear", "Clip R"): (
+        "Clipping: over PSD matrices it is 5.4 in Table 2 (with R 6.1) and 5.7 in Table 4. The "
+        "paper has 12 of "
+        "the 13 features; which is not known."
+    ),
+    ("", ""): (
+        "Not known. Preprocessing, penalties, the width of the RBF kernel and what was done with negative "
+        "eigenvalues are not given."
+    ),
+}
+METHODS2 = (
+    EUCLIDEAN,
+    _learned_from_pairs("Clip R", "clip", "other", "median"),
+    _learned_from_pairs("Exact", "exact", "other"),
+    _learned_from_pairs("Exact R", "exact", "other", "median"),
+    _learned_from_pairs("Exact rest", "exact", "rest"),
+    Method("Xing", ("Xing",), partial(xing, dissimilar="other"), f"XingMetric, {OTHER}"),
+    Method("Xing rest", ("Xing rest",), partial(xing, dissimilar="rest"), f"XingMetric, {REST}"),
+    SVM,
+)
+METHODS4 = (
+    EUCLIDEAN,
+    _learned_from_labels("Clip R", "clip"),
+    _learned_from_labels("Exact", "exact"),
+    Method("Xing", ("Xing",), partial(xing, dissimilar=None), "XingMetric, from labels"),
+    SVM,
+    Method("Alignment", BEFORE, alignments, "the base kernel's alignment"),
+)
 TABLES = (
     _table(
         "kt03-table2",
         "[KT03] Table 2, nearest neighbours in metrics learned from similar pairs",
-        (
-            EUCLIDEAN,
-            _learned_from_pairs("Exact", "exact", "other"),
-            _learned_from_pairs("Exact R", "exact", "other", "median"),
-            _learned_from_pairs("Clip", "clip", "other"),
-            _learned_from_pairs("Exact rest", "exact", "rest"),
-            Method("Xing", ("Xing",), partial(xing, dissimilar="other"), f"XingMetric, {OTHER}"),
-            Method("Xing rest", ("Xing rest",), partial(xing, dissimilar="rest"), f"XingMetric, {REST}"),
-            SVM,
-        ),
+        METHODS2,
         TABLE2,
     ),
     _table(
-        "kt03-table4",
-        "[KT03] Table 4, nearest neighbours in metrics learned from labels",
-        (
-            EUCLIDEAN,
-            _learned_from_labels("Exact", "exact"),
-            _learned_from_labels("Clip", "clip"),
-            Method("Xing", ("Xing",), partial(xing, dissimilar=None), "XingMetric, from labels"),
-            SVM,
-            Method("Alignment", BEFORE, alignments, "the base kernel's alignment"),
-        ),
-        TABLE4,
+        "kt03-table4", "[KT03] Table 4, nearest neighbours in metrics learned from labels", METHODS4, TABLE4
     ),
 )

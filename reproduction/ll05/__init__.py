@@ -3,4 +3,4 @@
 from reproduction.harness import Figure, Table
 from reproduction.ll05 import figure2, tables1_2
 
-ITEMS: tuple[Table | Figure, ...] = (*tables1_2.TABLES, figure2.FIGURE)
+ITEMS: tuple[Table | Figure, ...] = (*tables1_2.TABLES, tables1_2.LP_TABLE, figure2.FIGURE)

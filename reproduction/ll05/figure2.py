@@ -13,7 +13,7 @@ from mercer._typing import Array, Labels
 from mercer.datasets import log_ratio, threenorm
 from mercer.machines import PerceptronSVC, StumpSVC
 from reproduction.baselines import AdaBoostPerceptron, AdaBoostStump
-from reproduction.harness import Figure, png_canvas, seed_of
+from reproduction.harness import Draws, Figure, png_canvas
 from reproduction.ll05.tables1_2 import LOG2_C, N_TRAIN, ROUNDS, folds
 
 KEY = "ll05-figure2"
@@ -36,11 +36,11 @@ def ensembles(seed: int) -> dict[str, Any]:
     }
 
 
-def draw_figure2(path: Path) -> None:
+def draw_figure2(path: Path, draws: Draws) -> None:
     """Fit the four ensembles, draw their boundaries (thick) and the Bayes boundary (thin) into a PNG file."""
-    seed = seed_of(KEY)
+    seed = draws.of(KEY, *([draws.first] if draws.first else []))
     rows = threenorm(N_TRAIN, 2, random_state=seed)
-    fresh = threenorm(N_FRESH, 2, random_state=seed_of(KEY, "fresh"))
+    fresh = threenorm(N_FRESH, 2, random_state=draws.of(KEY, "fresh"))
     with png_canvas(path, (9, 9.6)) as canvas:
         axes = canvas.subplots(2, 2, sharex=True, sharey=True)
         for ax, (name, model) in zip(axes.flat, ensembles(seed).items(), strict=True):

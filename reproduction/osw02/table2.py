@@ -199,6 +199,18 @@ _table = partial(
     methods=METHODS,
     summarize=summarize,
     ours=COLUMNS[2:4],
+    causes={
+        ("ionosphere", ""): (
+            "Not known. The training error with the paper's alternation in place of cutting "
+            "planes is 6.8 % on ten "
+            "splits, still not the published 10.9; how the features were scaled is not said."
+        ),
+        (
+            "usps-5-8",
+            "",
+        ): "Not known. Of 326 test rows ours has two wrong fewer; the scale of the pixels is not said.",
+        ("", ""): "Not known. The width and the scale of the features are inferred, see the papers page.",
+    },
 )
 TABLES = (
     _table(
@@ -220,6 +232,9 @@ TABLES = (
         published=PUBLISHED_DIGITS,
         repeats=1,
         draw=draw_two_digits,
+        uncounted={
+            "usps-6-9": "The paper's 1424 rows and its errors are those of 5 and 8: the same numbers, once."
+        },
         protocol="customary split, features scaled to [0, 1] on the training part",
         needs=dict.fromkeys(DIGITS, "usps"),
     ),

@@ -10,9 +10,8 @@ from mercer.kernels import Projected
 from reproduction import CATALOGUE
 from reproduction.cks02 import figures3_4, synthetic
 from reproduction.cks02.synthetic import columns, draw, follow, interval, kernel_of, score, summarize
-from reproduction.harness.runner import run
-from reproduction.harness.selection import Selection
-from reproduction.harness.store import Cell, Result, Store
+from reproduction.harness import Cell, Result
+from reproduction.harness.run import Selection, run
 
 TABLE = CATALOGUE["cks02-synthetic"]
 NAMES = ("Standard", "Learned", "Literal")
@@ -40,7 +39,7 @@ def perceptron(F, y, F_test, n_epochs):
 
 def result(name, repeat, **values):
     numbers = dict.fromkeys(columns(name), 0.0) | {f"{name} {key}": value for key, value in values.items()}
-    return Result(Cell("slanted", name, repeat), "", numbers, 0.0)
+    return Result(Cell("slanted", name, repeat), numbers)
 
 
 def test_a_draw_has_300_rows_to_learn_from_and_200_to_be_judged_on():
@@ -177,11 +176,10 @@ def test_online_errors_are_drawn_as_means_of_blocks_at_their_middles(rng):
 
 def test_a_run_in_small_keeps_its_results_and_draws_both_pictures(small, tmp_path):
     selection = Selection(TABLE, TABLE.rows, TABLE.methods, 2)
-    store = Store(tmp_path, TABLE.experiment)
-    assert len(list(run(selection, store))) == 6
-    assert list(run(selection, store)) == []
+    results = run(selection, tmp_path).results
+    assert len(results) == 6
     for picture in TABLE.pictures:
-        picture.draw(list(store), tmp_path / picture.name)
+        picture.draw(results, tmp_path / picture.name)
         assert np.ptp(imread(tmp_path / picture.name, format="png")) > 0.5
 
 
@@ -189,7 +187,7 @@ def test_the_figure_follows_the_draws_that_the_table_has(small, tmp_path, monkey
     drawn = {}
     monkeypatch.setattr(synthetic, "draw_figure4", lambda path, curves, interval: drawn.update(curves))
     selection = Selection(TABLE, TABLE.rows, TABLE.methods[:2], 3)
-    results = list(run(selection, Store(tmp_path, TABLE.experiment)))
+    results = run(selection, tmp_path).results
     TABLE.pictures[1].draw(results, tmp_path / "f.png")
     for name, curves in drawn.items():
         stored = [r.values for r in sorted(results, key=lambda r: r.cell) if r.cell.method == name]

@@ -10,7 +10,7 @@ from mercer import BoostedKernel
 from reproduction import CATALOGUE, Split
 from reproduction.baselines import KernelPerceptron
 from reproduction.cks02 import ten_digits, usps
-from reproduction.harness.store import Cell, Result
+from reproduction.harness import Cell, Result
 
 TABLE, TEN = CATALOGUE["cks02-usps"], CATALOGUE["cks02-digits"]
 
@@ -27,9 +27,7 @@ def digits(monkeypatch) -> Split:
 
 
 def result(row, method, repeat=0, **values):
-    return Result(
-        Cell(row, method, repeat), "", {f"{method} {key}": value for key, value in values.items()}, 0
-    )
+    return Result(Cell(row, method, repeat), {f"{method} {key}": value for key, value in values.items()})
 
 
 def percent_wrong(model, split):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from reproduction import Method
+from reproduction.harness import Draws
 from reproduction.harness.experiment import published, seed_of
 from toy_table import make_table
 
@@ -50,15 +51,15 @@ def test_rows_without_a_published_number_are_not_rows_of_the_paper():
 
 
 @pytest.mark.parametrize("change", [{"protocol": "six numbers"}, {"experiment": "another"}])
-def test_the_fingerprint_changes_with_the_table(change):
+def test_what_results_are_stored_under_changes_with_the_table(change):
     method = make_table().methods[0]
-    assert make_table(**change).fingerprint(method) != make_table().fingerprint(method)
+    assert make_table(**change).words(method) != make_table().words(method)
 
 
 @pytest.mark.parametrize(
     "change", [{"name": "Average"}, {"columns": ("mean", "more")}, {"protocol": "the average"}]
 )
-def test_the_fingerprint_changes_with_the_method(change):
+def test_what_results_are_stored_under_changes_with_the_method(change):
     table = make_table()
     method = table.methods[0]
     fields = {
@@ -67,9 +68,22 @@ def test_the_fingerprint_changes_with_the_method(change):
         "score": method.score,
         "protocol": method.protocol,
     }
-    assert table.fingerprint(Method(**(fields | change))) != table.fingerprint(method)
+    assert table.words(Method(**(fields | change))) != table.words(method)
 
 
 def test_tables_of_one_experiment_share_results_though_their_keys_differ():
     method = make_table().methods[0]
-    assert make_table(key="other", title="Another").fingerprint(method) == make_table().fingerprint(method)
+    assert make_table(key="other", title="Another").words(method) == make_table().words(method)
+
+
+def test_another_seed_or_a_later_repeat_draws_afresh_and_the_default_is_that_of_the_docs():
+    names = ("ll05", "heart", 0, "data")
+    assert Draws().of(*names) == seed_of(*names)
+    assert len({Draws(0, seed).of("ll05", "heart", repeat) for seed in range(3) for repeat in range(3)}) == 9
+
+
+def test_a_cause_is_that_of_the_place_then_of_its_row_its_column_and_the_table():
+    table = make_table(causes={("calm", "mean"): "a", ("calm", ""): "b", ("", "mean"): "c", ("", ""): "d"})
+    places = ("calm", "mean"), ("calm", "long"), ("wild", "mean"), ("wild", "long")
+    assert [table.cause(*place) for place in places] == ["a", "b", "c", "d"]
+    assert make_table().cause("calm", "mean") == "Not known."

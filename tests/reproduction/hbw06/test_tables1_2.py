@@ -12,11 +12,11 @@ from sklearn.svm import SVC
 
 from mercer import KernelBoost, KernelSVC
 from reproduction import CATALOGUE
-from reproduction.harness.runner import run_cell
-from reproduction.harness.store import Cell, Result
+from reproduction.harness import Cell, Draws, Result
+from reproduction.harness.run import run_cell
 from reproduction.hbw06 import classifiers, figure2, table1, table2
 from reproduction.hbw06.classifiers import Draw, Settings
-from reproduction.hbw06.design import log_ratio
+from reproduction.hbw06.design import DESIGN
 
 TABLE1, TABLE2 = CATALOGUE["hbw06-table1"], CATALOGUE["hbw06-table2"]
 SETTINGS = Settings(C=300.0, n_rounds=2, degree=3)
@@ -34,7 +34,7 @@ def small_draw(n_classes=3, n_labels=5, seed=0, apart=2.0):
 
 
 def result(row, method, repeat=0, **values):
-    return Result(Cell(row, method, repeat), "", {method: values["value"]}, 0.0)
+    return Result(Cell(row, method, repeat), {method: values["value"]})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -194,7 +194,7 @@ def test_table_1_lists_errors():
     assert TABLE1.method("RBF").score(draw, 0) == [pytest.approx(wrong)]
     assert TABLE1.better == "lower"
     assert TABLE1.published["n=100", "KB-dis"] == TABLE1.published["n=100", "KB-dis alone"] == (0.9, None)
-    optimal = np.where(log_ratio(draw.X_test) > 0, 1, 0)
+    optimal = np.where(DESIGN.log_ratio(draw.X_test) > 0, 1, 0)
     assert TABLE1.method("Bayes").score(draw, 0) == [pytest.approx(100 * np.mean(optimal != draw.y_test))]
 
 
@@ -225,5 +225,5 @@ def test_support_vectors_are_marked():
 
 
 def test_figure_2_is_drawn(tmp_path):
-    CATALOGUE["hbw06-figure2"].draw(tmp_path / "f.png")
+    CATALOGUE["hbw06-figure2"].draw(tmp_path / "f.png", Draws())
     assert np.ptp(imread(tmp_path / "f.png", format="png")) > 0.5

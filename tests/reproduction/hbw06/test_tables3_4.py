@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from mercer.metrics import retrieval_auc
 from reproduction import CATALOGUE
-from reproduction.harness.runner import run_cell
-from reproduction.harness.store import Cell, Result
+from reproduction.harness import Cell, Draws, Result
+from reproduction.harness.run import run_cell
 from reproduction.hbw06 import figure3, table3, table4
 
 TABLE3, FIGURE3, TABLE4 = (CATALOGUE[f"hbw06-{name}"] for name in ("table3", "figure3", "table4"))
@@ -45,7 +45,7 @@ def faces(monkeypatch):
 
 
 def result(row, name, repeat, values):
-    return Result(Cell(row, name, repeat), "", dict(zip(table3.columns(name), values, strict=True)), 0.0)
+    return Result(Cell(row, name, repeat), dict(zip(table3.columns(name), values, strict=True)))
 
 
 def test_a_trial_has_two_digits_with_many_labels_and_two_with_k(digits):
@@ -112,7 +112,7 @@ def test_the_figure_has_the_trials_of_the_table_and_more():
     assert TABLE3.rows == ("k=3",)
     assert FIGURE3.rows == ("k=3", "k=4", "k=5", "k=6", "k=10", "k=20")
     for mine, theirs in zip(TABLE3.methods, FIGURE3.methods, strict=True):
-        assert TABLE3.fingerprint(mine) == FIGURE3.fingerprint(theirs)
+        assert TABLE3.words(mine) == FIGURE3.words(theirs)
     assert table3.SETTINGS[:3] == (300.0, 10, 5)
     assert table3.MEDIANS["k=3", "KB ECOC"] == (79.30, 0.23)
     assert table3.MEDIANS["k=3", "RBF small-large"] == (77.60, 0.19)
@@ -254,5 +254,5 @@ def test_the_rows_of_table_4_without_a_number_are_ours():
 
 
 def test_figure_4_is_drawn(faces, tmp_path):
-    CATALOGUE["hbw06-figure4"].draw(tmp_path / "f.png")
+    CATALOGUE["hbw06-figure4"].draw(tmp_path / "f.png", Draws())
     assert np.ptp(imread(tmp_path / "f.png", format="png")) > 0.5

@@ -4,6 +4,7 @@ from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from reproduction.harness import Draws
 from reproduction.ll05 import figure2
 from reproduction.ll05.figure2 import bayes, draw_figure2, draw_panel, ensembles
 
@@ -48,7 +49,7 @@ def test_the_thick_curve_is_the_learned_boundary_and_the_thin_one_bayes(rng):
 
 
 def test_four_panels_are_drawn_into_a_png(quick, tmp_path):
-    draw_figure2(tmp_path / "figure")
+    draw_figure2(tmp_path / "figure", Draws())
     pixels = imread(tmp_path / "figure", format="png")
     assert pixels.shape[0] > 1000
     assert pixels.shape[1] > 1000

@@ -47,7 +47,7 @@ def test_both_tables_have_the_same_numbers_where_they_share_a_column(column):
 def test_both_tables_share_the_stored_results_of_their_common_methods():
     for name in ("SVM-Stump", "SVM-Perc"):
         assert TABLE1.experiment == TABLE2.experiment
-        assert TABLE1.fingerprint(TABLE1.method(name)) == TABLE2.fingerprint(TABLE2.method(name))
+        assert TABLE1.words(TABLE1.method(name)) == TABLE2.words(TABLE2.method(name))
 
 
 def test_only_sets_that_do_not_come_along_are_needed():

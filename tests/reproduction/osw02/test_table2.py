@@ -8,8 +8,8 @@ from sklearn.svm import SVC
 
 from mercer import datasets
 from reproduction import CATALOGUE, Split
-from reproduction.harness.runner import run_cell
-from reproduction.harness.store import Cell, Result
+from reproduction.harness import Cell, Result
+from reproduction.harness.run import run_cell
 from reproduction.ll05 import tables1_2
 from reproduction.osw02 import table2
 
@@ -184,7 +184,7 @@ def test_every_method_runs_on_a_set_that_comes_along(cheap):
 def results(row, method, column, values):
     cells = [Cell(row, method, repeat) for repeat in range(len(values))]
     return [
-        Result(cell, "", {column: value, f"{column} CPU s": 2.0 if method == "Ours" else 8.0}, 0.0)
+        Result(cell, {column: value, f"{column} CPU s": 2.0 if method == "Ours" else 8.0})
         for cell, value in zip(cells, values, strict=True)
     ]
 
