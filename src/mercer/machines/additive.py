@@ -98,7 +98,7 @@ def fit_path(
     options["max_iter"] = max_iter or MAX_STEPS
     bound, columns = rows.units.scale * weight, rows.columns
     if loss is HINGE:
-        bound = _reachable(y, bound)
+        bound = reachable(y, bound)
     kind = _choose_rows(columns)
     if loss is not HINGE and len(y) <= FEW_ROWS and is_of_numpy(columns.code):
         few = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
@@ -122,7 +122,7 @@ def _choose_rows(columns: CodedColumns) -> Any:
     return TableRows if columns.code.shape[1] >= TABLE_ROWS * columns.value.size else SortedRows
 
 
-def _reachable(y: Array, bound: Array) -> Array:
+def reachable(y: Array, bound: Array) -> Array:
     """Lower the bounds that the other class could not balance: they would only spoil the scale.
 
     A little more than what can be reached: right there, rounding stops a row before the others are at theirs.

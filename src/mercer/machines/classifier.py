@@ -79,8 +79,9 @@ class Classifier(ClassifierMixin, Machine):
         self._scheme = self._choose_scheme(loss, is_joint)
         if self._selects:
             self.kernel_, C, factor = self._select(samples, kernels, how, groups, given, loss, context)
+        self.C_ = float(C)
         with self._reporting(context) as options:
-            each = self._solve(counted, how, float(C), loss, options)
+            each = self._solve(counted, how, self.C_, loss, options)
         self._warn_unless_done(each)
         self._keep([solved._replace(function=solved.function.scaled(factor)) for solved in each], rows)
         follow(self, X)
@@ -157,7 +158,6 @@ class Classifier(ClassifierMixin, Machine):
             how = how._replace(method="gram")
         folds = split_classes(self.cv, samples.X, label, counts, self.classes_, groups)
         tried = self._compare(samples, folds, kernels, how, given, loss, context)
-        self.C_ = tried.C
         return tried.kernel, tried.C, self._factors[tried.factor]
 
     @property

@@ -31,6 +31,7 @@ from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units, 
 from mercer.machines.labels import check_two_classes
 from mercer.machines.losses import NumberLoss
 from mercer.machines.problems import MAX_STEPS, How, Solved
+from mercer.machines.rows_of import prepare
 from mercer.machines.targets import TargetScaling
 from mercer.solvers.newton import (
     HINGE,
@@ -114,17 +115,20 @@ class FeatureCoding(NamedTuple):
     anchors: Array | None
     whiten: Array | None
     n_features: int
+    centre: Array  # of some rows: single precision has more digits of what is about zero
     scale: float = 1.0  # what multiplies C in the units of the solver
 
     @classmethod
     def choose(cls, kernel: Any, sample: Array, n_rows: int, how: How) -> "FeatureCoding":
         """Draw landmarks from some rows, unless the kernel has features."""
         if how.method == "features":
-            return cls(kernel, None, None, features_of(kernel, sample[:1]).shape[1])
+            centre = features_of(kernel, sample).mean(axis=0)
+            return cls(kernel, None, None, len(centre), centre)
         n = min(count_landmarks(n_rows, how.n_landmarks), len(sample))
         anchors = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
         whiten = whiten_kernel(kernel, anchors)
-        return cls(kernel, anchors, whiten, whiten.shape[1])
+        centre = landmark_features(kernel, anchors, anchors, whiten).mean(axis=0)
+        return cls(kernel, anchors, whiten, len(centre), centre)
 
     @property
     def part_rows(self) -> int:
@@ -138,14 +142,15 @@ class FeatureCoding(NamedTuple):
     def columns(self, X: Array) -> Array:
         """Return the features of some rows, in single precision."""
         if self.whiten is None or self.anchors is None:
-            return features_of(self.kernel, X).astype(np.float32)
-        return landmark_features(self.kernel, X, self.anchors, self.whiten).astype(np.float32)
+            return (features_of(self.kernel, X) - self.centre).astype(np.float32)
+        return (landmark_features(self.kernel, X, self.anchors, self.whiten) - self.centre).astype(np.float32)
 
     def describe(self, solutions: Sequence[Solution]) -> KernelFunction:
         """Return the machine of samples, from weights of features."""
         w = np.stack([solution.function.coef for solution in solutions], axis=1)
         coef = w if self.whiten is None else self.whiten @ w
-        return KernelFunction(self.kernel, self.anchors, coef, np.array([s.bias for s in solutions]))
+        bias = np.array([solution.bias for solution in solutions]) - self.centre @ w
+        return KernelFunction(self.kernel, self.anchors, coef, bias)
 
 
 class Problem(NamedTuple):
@@ -170,8 +175,8 @@ def fit_classes(
     some = [summary for summary in summaries if len(summary.y)]
     labels = np.concatenate([summary.y for summary in some])
     known = np.isin(labels, machine.classes_)
-    sample = np.concatenate([summary.X for summary in some])[known]
-    coding, C = choose_coding(machine, sample, labels[known], sum(chunks.lengths), loss)
+    sample, given = (np.concatenate([summary[k] for summary in some])[known] for k in (5, 7))
+    coding, C = choose_coding(machine, sample, labels[known], given, sum(chunks.lengths), loss)
     totals = (coding.scale * totals * class_weight)[is_there]
     machine._scheme = machine._choose_scheme(loss, can_be_joint=False)
     problems = _pose_problems(totals, machine._scheme)
@@ -198,8 +203,8 @@ def fit_numbers(
     machine._scaling, machine._one_target = scale_target(summaries, loss.is_log), True
     sample = np.concatenate([summary.X for summary in summaries])
     numbers = np.concatenate([summary.y for summary in summaries])
-    coding, C = choose_coding(machine, sample, numbers, sum(chunks.lengths), loss.solver)
-    machine.C_ = C
+    given = np.concatenate([summary.given for summary in summaries])
+    coding, C = choose_coding(machine, sample, numbers, given, sum(chunks.lengths), loss.solver)
     about = dask.delayed((coding, machine._scaling), traverse=False)
     coded = [dask.delayed(code_numbers)(*chunk, about) for chunk in zip(*chunks[:3], strict=True)]
     n_used = np.array([summary.n_used for summary in summaries])
@@ -209,13 +214,13 @@ def fit_numbers(
 
 
 def choose_coding(
-    machine: Any, sample: Array, y: Any, n_rows: int, loss: Loss
+    machine: Any, sample: Array, y: Any, weight: Array, n_rows: int, loss: Loss
 ) -> tuple[TableCoding | FeatureCoding, float]:
     """Learn the kernel, decide how to compute, and choose C if that is asked for, on some rows."""
     how = machine._how()
     name, with_bins = type(machine).__name__, "set max_bins, for example to 256"
     few = np.random.default_rng(0).permutation(len(sample))[:LEARNING_ROWS]
-    (kernel, *_) = machine._kernels(sample[few], y[few], np.ones(len(few)), {})
+    (kernel, *_) = machine._kernels(sample[few], y[few], weight[few], {})
     shape = (max(n_rows, 10**9), sample.shape[1])  # whoever has chunks has many rows
     how = machine._resolve(kernel, loss, np.broadcast_to(0.0, shape), len(getattr(machine, "classes_", "ab")))
     if how.method == "gram":
@@ -224,15 +229,14 @@ def choose_coding(
         raise ValueError(f"{name} needs bins for Dask collections: {with_bins}.")
     C = machine._penalty
     if machine._selects:
-        chosen = clone(machine).fit(sample[few], y[few])
+        chosen = clone(machine).fit(sample[few], y[few], sample_weight=weight[few])
         machine.Cs_, machine.scores_, C, kernel = chosen.Cs_, chosen.scores_, chosen.C_, chosen.kernel_
-    machine.kernel_ = kernel
+    machine.kernel_, machine.C_ = kernel, float(C)
+    if machine._is_relative:
+        C = C / machine._unit(prepare(kernel, sample[few], how), weight[few])
     if how.method in ("table", "sliced"):
         return TableCoding.choose(sample, how), float(C)
     coding = FeatureCoding.choose(kernel, sample, n_rows, how)
-    if machine._is_relative:
-        F = coding.columns(sample[few])
-        C = C / (float(F.var(axis=0, dtype=np.float64).sum()) or 1.0)
     return coding, float(C)
 
 
@@ -314,8 +318,9 @@ class ClassSummary(NamedTuple):
     n_rows: Index  # of each class
     n_used: Index  # of positive weight
     weight: Array  # of each class
-    X: Array  # some samples of positive weight
+    X: Array  # some samples of positive weight, …
     y: NDArray[Any]
+    given: Array  # … and their weights
 
 
 def summarize_classes(X: Any, y: Any, weight: Any, rows: Index) -> ClassSummary:
@@ -330,7 +335,7 @@ def summarize_classes(X: Any, y: Any, weight: Any, rows: Index) -> ClassSummary:
     n_rows, n_used = (np.bincount(p, minlength=len(classes)) for p in (place, place[used]))
     rows = np.flatnonzero(used)[np.unique(rows * int(used.sum()) // max(len(X), 1))]  # as many of those used
     total: Array = np.bincount(place, weight, minlength=len(classes)).astype(np.float64)
-    return ClassSummary(fault, classes, n_rows, n_used, total, X[rows], y[rows])
+    return ClassSummary(fault, classes, n_rows, n_used, total, X[rows], y[rows], weight[rows])
 
 
 def _count_classes(
@@ -402,8 +407,9 @@ class NumberSummary(NamedTuple):
     square: float  # Σ of squared differences from the mean
     ends: tuple[float, float]  # the least and the largest number
     least: float  # of all numbers
-    X: Array  # some samples
+    X: Array  # some samples, …
     y: Array
+    given: Array  # … and their weights
 
 
 def summarize_numbers(X: Any, y: Any, weight: Any, rows: Index) -> NumberSummary:
@@ -411,14 +417,19 @@ def summarize_numbers(X: Any, y: Any, weight: Any, rows: Index) -> NumberSummary
     X, y, weight, fault = check_chunk(X, y, weight)
     used = np.flatnonzero(weight > 0.0)
     if fault is not None or len(used) == 0:
-        return NumberSummary(fault, 0, 0.0, 0.0, 0.0, (np.inf, -np.inf), np.inf, X[:0], np.empty(0))
+        return NumberSummary(
+            fault, 0, 0.0, 0.0, 0.0, (np.inf, -np.inf), np.inf, X[:0], np.empty(0), np.empty(0)
+        )
     y = check_target(y)
     some = used[np.unique(rows * len(used) // len(X))]  # as many of those used
+    given = weight[some]
     least, mine, weight = float(y.min()), y[used], weight[used]
     mean = float(np.average(mine, weights=weight))
     square = float(weight @ (mine - mean) ** 2)
     ends = float(mine.min()), float(mine.max())
-    return NumberSummary(None, len(used), float(weight.sum()), mean, square, ends, least, X[some], y[some])
+    return NumberSummary(
+        None, len(used), float(weight.sum()), mean, square, ends, least, X[some], y[some], given
+    )
 
 
 def scale_target(summaries: Sequence[NumberSummary], is_log: bool) -> TargetScaling:

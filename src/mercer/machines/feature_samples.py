@@ -12,7 +12,9 @@ from mercer._typing import Array, Index
 from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
+from mercer.machines.additive import reachable
 from mercer.machines.functions import KernelFunction, features_of
+from mercer.machines.gram_samples import check_size
 from mercer.machines.problems import (
     MAX_STEPS,
     MULTINOMIAL,
@@ -25,7 +27,7 @@ from mercer.machines.problems import (
     walk,
 )
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
-from mercer.solvers.newton import MORE_DIGITS, Axes, FeatureRows, Loss, solve_path, whiten_landmarks
+from mercer.solvers.newton import HINGE, MORE_DIGITS, Axes, FeatureRows, Loss, solve_path, whiten_landmarks
 from mercer.solvers.ridge import leave_one_out_of_features
 
 HELD = 2**29  # features of landmarks, in single precision: 2 GiB. Of more rows, landmarks are fewer, …
@@ -40,7 +42,8 @@ DIGITS_WORK = 2**33  # n p² up to which more digits cost little
 class FeatureSamples(PreparedSamples):
     """Samples with features whose inner products are the kernel, or with landmarks about it."""
 
-    F: Array
+    F: Array  # less their mean, which moves the intercept alone: far from zero, they would lose digits
+    centre: Array
     landmarks: Index | None = None
     anchors: Array | None = None
     whiten: Array | None = None
@@ -48,7 +51,12 @@ class FeatureSamples(PreparedSamples):
     @classmethod
     def of(cls, kernel: Any, X: Array) -> Self:
         """Compute the features of a kernel that has some."""
-        return cls(kernel, X, namespace(X).astype(features_of(kernel, X), namespace(X).float64, copy=False))
+        xp = namespace(X)
+        F = xp.astype(features_of(kernel, X), xp.float64, copy=False)
+        largest = float(xp.max(xp.abs(F)))
+        check_size(X, largest * largest)
+        centre = xp.mean(F, axis=0)
+        return cls(kernel, X, F - centre, centre)
 
     @classmethod
     def of_landmarks(cls, kernel: Any, X: Array, how: How) -> Self:
@@ -63,7 +71,10 @@ class FeatureSamples(PreparedSamples):
             f"{whiten.shape[1]} features of {len(X)} rows",
             "Use fewer landmarks.",
         )
-        return cls(kernel, X, landmark_features(kernel, X, Z, whiten), landmarks, Z, whiten)
+        F = landmark_features(kernel, X, Z, whiten)
+        centre = namespace(F).mean(F, axis=0)
+        F -= centre
+        return cls(kernel, X, F, centre, landmarks, Z, whiten)
 
     def select(self, rows: Index) -> Self:
         """Return some of the samples; landmarks stay."""
@@ -105,7 +116,8 @@ class FeatureSamples(PreparedSamples):
 
     def _describe(self, w: Array, intercept: Array, *ends: Any) -> Solved:
         coef = w if self.whiten is None else self.whiten @ w
-        function = KernelFunction(self.kernel, self.anchors, coef, like(self.F, intercept))
+        bias = like(w, intercept) - namespace(w).astype(self.centre, w.dtype, copy=False) @ w
+        function = KernelFunction(self.kernel, self.anchors, coef, bias)
         support, dual = like(self.X, np.empty(0, np.intp)), coef.T[:, :0]
         if self.landmarks is not None:
             support, dual = self.landmarks, coef.T
@@ -118,6 +130,8 @@ class FeatureSamples(PreparedSamples):
         y, weight = (like(F, part) for part in (problem.y, problem.weight))
         progress = None if options.report is None else options.report(k)
         more = {"tol": tol, "max_iter": options.max_iter or MAX_STEPS, "progress": progress}
+        if loss is HINGE:
+            weight = reachable(y, weight)
         return solve_path(FeatureRows.of(F, y, weight), Cs, loss, **more)
 
 

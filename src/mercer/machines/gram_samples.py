@@ -230,13 +230,18 @@ def compute_gram(kernel: Any, X: Array) -> tuple[Array, Array]:
             blocks = gen_batches(len(X), max(1, at_once(X, 1) // len(X)))
             K = xp.concat([xp.astype(gram_of(kernel, X[block], X), xp.float64) for block in blocks])
         largest = max(float(K.max()), -float(K.min()))
+    check_size(X, largest)
+    K = K if K.flags.writeable and K.flags.owndata else K.copy() if is_of_numpy(K) else K
+    return centre(K)
+
+
+def check_size(X: Array, largest: float) -> None:
+    """Raise if the largest kernel value of samples is too large to compute with."""
     if not largest <= FARTHEST:
         raise ValueError(
             f"features are as large as {float(abs(X).max()):.0e}, and kernel values or squared distances are "
             "no numbers: scale the features, for example with sklearn.preprocessing.StandardScaler."
         )
-    K = K if K.flags.writeable and K.flags.owndata else K.copy() if is_of_numpy(K) else K
-    return centre(K)
 
 
 def _free_memory(X: Any) -> tuple[float, str] | tuple[()]:

@@ -76,6 +76,8 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _check_machine(self) -> None:
         """Check the parameters that all machines have."""
+        for name in ("Cs_", "scores_", "gammas_", "unseen_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self._selects:
             check_option(self._penalty, "C", ("cv",))
             self.Cs_ = make_grid(self.Cs, *self._grid)
@@ -96,8 +98,9 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     def _resolve(self, kernel: Any, loss: Loss, X: Array, n_classes: int = 0, effort: float = np.inf) -> How:
         """Decide how to compute, once for all problems and folds; numbers are of no classes."""
         how = self._how()
-        seed = self._draw_seed()
         self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
+        is_random = self._selects or self.method_ in ("sliced", "landmarks") or how.max_bins is not None
+        seed = self._draw_seed() if is_random else 0
         return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
 
     @abstractmethod
@@ -192,6 +195,8 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     @property
     def edge_(self) -> str | None:
         """The end of the values that `C_` is at, "lower" or "upper"; there, further values may be better."""
+        if not self._selects:
+            return None
         ends = {float(self.Cs_[0]): "lower", float(self.Cs_[-1]): "upper"}
         return ends.get(self.C_) if len(self.Cs_) > 1 else None
 

@@ -75,7 +75,7 @@ class DaskRows(VectorRows):
 
     def moments(self) -> Any:
         """Return sums over all rows."""
-        return self.add_up(VectorRows.moments)
+        return self.add_up(type(self.shape).moments)
 
     def measured(self, moments: Any, n_rows: int) -> Self:
         """Fill in what all rows say of the kernel."""

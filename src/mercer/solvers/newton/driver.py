@@ -26,6 +26,8 @@ class Settings(NamedTuple):
     few_steps: int = 3  # more steps of a centre say that it was stiff enough, …
     slow_growth: float = 1.3  # … but without growth some fits would creep
     center_tol: float = 2.0  # a centre moves when its problem lacks this multiple of what its rounding costs
+    stalled: float = 0.1  # … or, after few steps, if its problem lacks only this share of the gap
+    patience: int = 50  # steps without a smaller gap after which it ends: by then rounding errors rule
     gap_tol: float = 0.1  # the relative gap, as a share of tol: at tol, rows near the boundary change sides
     far: float = 2.0  # before the gap is within this factor, LIBSVM's residual is not looked at
     least_residual: float = 0.01  # a residual of this share of tol is enough, whatever the gap
@@ -121,16 +123,22 @@ class Search:
         self.settles = rows.is_exact and not rows.loss.smooth and rows.loss.epsilon == 0.0
         self.settled: tuple[Point, float] | None = None  # what the engine made of the point, if it was asked
         self.here: Any = None
+        self.least, self.n_idle = np.inf, 0  # the smallest gap, and the steps since it was found
         self._look_around()
 
     def advance(self) -> bool:
         """Move the centre if its problem is solved, then make one Newton step; return false if all is."""
         primal, gap, lack, scale = self._objectives()
-        if not np.isfinite(gap) or self._is_solved(
-            primal, gap, scale
-        ):  # beyond numbers there is nothing to solve
+        # beyond numbers there is nothing to solve
+        if not np.isfinite(gap) or self._is_solved(primal, gap, scale):
+            return False
+        self.n_idle = 0 if gap < 0.99 * self.least else self.n_idle + 1
+        self.least = min(self.least, gap)
+        if self.n_idle > SETTINGS.patience:
             return False
         rounding = max(SETTINGS.center_tol * min(gap - lack, self.here.proximal), DIGITS * abs(primal))
+        if self.n_steps > SETTINGS.few_steps:  # and what is left of its problem is rounding errors
+            rounding = max(rounding, SETTINGS.stalled * gap)
         if not self.rows.loss.smooth and self.n_steps > 0 and lack <= rounding:
             self._move_center()
         # a centre slow to settle may need more digits
@@ -149,8 +157,11 @@ class Search:
             objective = 0.5 * self.rows.inner(point, point) - float(self.rows.y @ point.coef)
             return Solution(point, point.bias, point.coef, objective, residual, n_iter)
         residual = gap / (SETTINGS.gap_tol * scale) if np.isfinite(gap) else np.inf
-        coef = self.rows.coef(self.point, self.stiffness)
-        return Solution(self.point, self.point.bias, coef, gap - primal, residual, n_iter)
+        coef, bias, loss = self.rows.coef(self.point, self.stiffness), self.point.bias, self.rows.loss
+        if self.here.n_curved == 0 and len(coef) and not loss.smooth and loss.epsilon == 0.0:
+            _, middle = self.rows.violation(self.point, coef)  # of the intercepts that will do
+            bias = middle if np.isfinite(middle) else bias
+        return Solution(self.point, bias, coef, gap - primal, residual, n_iter)
 
     def _is_solved(self, primal: float, gap: float, scale: float) -> bool:
         wanted = max(SETTINGS.gap_tol * self.tol * scale, SETTINGS.least_gap * abs(primal))
@@ -202,7 +213,9 @@ class Search:
             return 1.0
 
         def slope_at(share: float) -> float:
-            (of_rows,) = self.rows.slopes(self.point, step, self.stiffness, np.array([share]))
+            # a centre slow to settle needs slopes that are not interpolated, or it may go in circles
+            shares = np.full(1 if self.n_steps <= SETTINGS.few_steps else 3, share)
+            of_rows = self.rows.slopes(self.point, step, self.stiffness, shares)[0]
             return start + share * growth - float(of_rows)
 
         left, right, share = (0.0, first), (1.0, slope_at(1.0)), 1.0

@@ -153,6 +153,11 @@ class Rows(ABC):
         slopes: Array = self.loss.slopes(self.xp, f, df, self.target, stiffness, shares)
         return slopes
 
+    def violation(self, point: Point, coef: Any) -> tuple[float, float]:
+        """Return LIBSVM's residual and the intercept, of a point and coefficients."""
+        bounds = self.target.lower, self.target.upper
+        return measure_violation(self.xp, coef, point.value, self.y, *bounds)
+
     def coef(self, point: Point, stiffness: float) -> Any:
         """Return the coefficients of the rows."""
         return self.respond(point, stiffness).coef
@@ -322,7 +327,7 @@ class DualRows(Rows):
         if total > 0.0 and bool(xp.all((shifted >= lower) & (shifted <= upper))):
             return shifted
         larger = coef > 0.0 if mass > 0.0 else coef < 0.0  # too few rows are free: others must move
-        return xp.where(larger, coef * (1.0 - mass / float(coef[larger].sum())), coef)
+        return xp.where(larger, coef * (1.0 - mass / (float(coef[larger].sum()) or 1.0)), coef)
 
 
 def measure_violation(xp: Any, coef: Any, value: Any, y: Any, lower: Any, upper: Any) -> tuple[float, float]:
