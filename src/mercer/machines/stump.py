@@ -103,7 +103,8 @@ class StumpSVC(StumpMachine, NamedClassifier):
     Cs_ : array of shape (n_Cs,)
         The values of C, ascending.
     scores_ : array of shape (n_folds, n_Cs)
-        The scores.
+        The scores. A path ends when two values of C in a row are worse than the best by more than a
+        standard error, or one by more than five; those that were not tried have NaN.
 
     Notes
     -----
@@ -231,6 +232,7 @@ class StumpRegressor(StumpMachine, NamedRegressor):
         C, given or chosen; for ``C="cv"`` the end of the values that it is at, and these values.
     scores_ : array of shape (n_folds, n_Cs)
         The scores. A path ends when two values of C in a row are worse than the best by more than a
+        standard error, or one by more than five; those that were not tried have NaN. A path ends when two values of C in a row are worse than the best by more than a
         standard error, or one by more than five; those that were not tried have NaN.
     unseen_ : UnseenErrors
         The errors of the folds' test samples at this C, for `predict_interval`.
