@@ -136,7 +136,7 @@ def compare_customers() -> None:
         i, j = np.triu_indices(len(table), 1)
         records = matcher._prepare(table, None)[0]
         score, found = matcher._compare(records, records, i, j)
-        design = Design.fit(matcher.comparison_, matcher.judged_.found, matcher.judged_.answer)
+        design = Design.of(matcher.comparison_, matcher.judged_.found, matcher.judged_.answer)
         kept = np.r_[: design.n_columns, -design.n_columns : 0]  # the columns' means and gaps
         plain = LogisticRegression(max_iter=5000)
         plain.fit(design.features(matcher.judged_.found)[:, kept], matcher.judged_.answer)

@@ -97,7 +97,7 @@ def _misspelt(cell: str, rng: np.random.RandomState) -> str:
     k = rng.randint(1, len(cell))
     kind = rng.randint(4) if cell.isalpha() else rng.choice([0, 3])
     if kind == 0:
-        letter = str(rng.randint(10)) if cell[k].isdigit() else LETTERS[rng.randint(26)]
+        letter = LETTERS[rng.randint(26)] if cell[k].isalpha() else str(rng.randint(10))
         return cell[:k] + letter + cell[k + 1 :]
     if kind == 1:
         return cell[:k] + cell[k + 1 :]

@@ -105,7 +105,7 @@ class Spelled(NamedTuple):
         return PreparedColumn(known, views, as_letters(texts) if self.has_edits else None)
 
     @classmethod
-    def fit(cls, column: pd.Series, name: str) -> Self:
+    def of(cls, column: pd.Series, name: str) -> Self:
         """Weigh letters and words, by how many cells have them."""
         texts = plain_texts(column)
         texts = texts[are_known(texts)]
@@ -113,7 +113,7 @@ class Spelled(NamedTuple):
         several_words = np.mean([" " in text for text in texts]) > 0.1
         kinds = [letters, *(["words"] if several_words and letters == "letters" else [])]
         short = bool(np.mean([len(text) <= SHORT for text in texts]) > 0.5)
-        return cls(name, [Terms.fit(_joined(texts, kind), kind) for kind in kinds], short)
+        return cls(name, [Terms.of(_joined(texts, kind), kind) for kind in kinds], short)
 
 
 ComparedColumn = Ordered | Spelled
@@ -133,7 +133,7 @@ def choose_column(name: str, sides: list[pd.Series]) -> ComparedColumn | None:
         found = [one for one in map(read, known) if one is not None]
         if len(found) == len(known):
             return _ordered(name, found[0].written, np.concatenate([one.values for one in found]))
-    return Spelled.fit(pd.concat(sides, ignore_index=True), name)
+    return Spelled.of(pd.concat(sides, ignore_index=True), name)
 
 
 class Numbers(NamedTuple):
@@ -165,7 +165,7 @@ def _ordered(name: str, written: NumberFormat | str, values: Array) -> Ordered:
     known = values[np.isfinite(values)]
     whole = not isinstance(written, str) and np.all(known == np.round(known))
     if whole and np.abs(known).max() >= SPELLED_FROM:
-        return Ordered(name, written, scales, Spelled.fit(_digits(values), name))
+        return Ordered(name, written, scales, Spelled.of(_digits(values), name))
     return Ordered(name, written, scales, None)
 
 

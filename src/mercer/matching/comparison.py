@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
     columns: list[ComparedColumn]
 
     @classmethod
-    def fit(cls, left: pd.DataFrame, right: pd.DataFrame | None) -> Self:
+    def of(cls, left: pd.DataFrame, right: pd.DataFrame | None) -> Self:
         """Find out how each column that both tables have is compared."""
         tables = [left] if right is None else [left, right]
         names = [name for name in left.columns if right is None or name in right.columns]

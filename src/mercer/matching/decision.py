@@ -65,7 +65,7 @@ class Design(NamedTuple):
     has_edits: Flags
 
     @classmethod
-    def fit(cls, comparison: Comparison, found: Similarities, answer: Flags) -> "Design":
+    def of(cls, comparison: Comparison, found: Similarities, answer: Flags) -> "Design":
         """Set neutral values: halfway between matching pairs and others, on average."""
         column_of = comparison.column_of
         has_edits = np.array([column.has_edits for column in comparison.columns])

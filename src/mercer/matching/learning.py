@@ -69,7 +69,7 @@ def learn(
 def _fit(
     comparison: Comparison, found: Similarities, answer: Flags, penalty: float, weight: Array
 ) -> Decision:
-    design = Design.fit(comparison, found, answer)
+    design = Design.of(comparison, found, answer)
     return design.learn(design.features(found), answer, penalty, weight)
 
 
@@ -85,7 +85,7 @@ def _cross_validate(
             continue
         known = found.of(train)
         new = found.of(test)
-        design = Design.fit(comparison, known, answer[train])
+        design = Design.of(comparison, known, answer[train])
         F = design.features(known)
         for k, penalty in enumerate(PENALTIES):
             scores[k, test] = design.learn(F, answer[train], penalty).score(new)

@@ -123,7 +123,7 @@ class PairMatcher(BaseEstimator):
         self._check_parameters()
         left_table = read_columns(X, self.columns, "X")
         right_table = None if right is None else read_columns(right, self.columns, "right")
-        self.comparison_ = Comparison.fit(left_table, right_table)
+        self.comparison_ = Comparison.of(left_table, right_table)
         self.judged_ = Judged.none(len(self.comparison_.column_of), len(self.comparison_.columns))
         left, other = self._prepare(left_table, right_table)
         self._draw(left, other)
@@ -341,7 +341,7 @@ class PairMatcher(BaseEstimator):
             )
             self.threshold_ = learned.threshold
             self.error_, self.reference_ = learned.error, learned.reference
-        self.notes_ = notes_of(self.comparison_, self.judged_, self.error_, self.threshold_)
+        self.notes_ = notes_of(self.comparison_, self.judged_, self.drawn_, self.error_, self.threshold_)
         return self
 
     def _draw(self, left: Records, right: Records) -> None:

@@ -23,10 +23,10 @@ class PairFolds(NamedTuple):
 
     def split(self, fold: int) -> tuple[Flags, Flags]:
         """Return the pairs to learn from, which share no record with those held out, and these."""
-        held_out: Flags = np.isin(self.fold, fold)
+        held_out = np.asarray(self.fold == fold, dtype=bool)
         taken = np.zeros(self.records.max() + 1, dtype=bool)
         taken[self.records[held_out]] = True
-        touched: Flags = taken[self.records].any(axis=1)
+        touched = np.asarray(taken[self.records].any(axis=1), dtype=bool)
         return ~touched, held_out
 
 

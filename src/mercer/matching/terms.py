@@ -32,7 +32,7 @@ class Terms(NamedTuple):
     of_new: float
 
     @classmethod
-    def fit(cls, texts: Texts, what: str) -> Self:
+    def of(cls, texts: Texts, what: str) -> Self:
         """Weigh terms by log((1 + n) / (1 + n_t)) + 1, for n texts of which n_t have the term t."""
         counts = _count(texts, what)
         frequency = np.bincount(counts.indices, minlength=WIDTH)

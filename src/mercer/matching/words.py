@@ -1,6 +1,8 @@
 """What is said of judged pairs, and of what was learned from them."""
 
-from mercer.matching.comparison import Comparison
+import numpy as np
+
+from mercer.matching.comparison import Comparison, Similarities
 from mercer.matching.judged import Judged
 from mercer.matching.probability import MatchError
 from mercer.metrics import pair_auc
@@ -10,7 +12,11 @@ FEW_PAIRS = 30
 
 
 def notes_of(
-    comparison: Comparison, judged: Judged, error: MatchError | None, threshold: float | None
+    comparison: Comparison,
+    judged: Judged,
+    drawn: Similarities,
+    error: MatchError | None,
+    threshold: float | None,
 ) -> list[str]:
     """Return what a user should know of the judged pairs, in sentences."""
     n, n_same = len(judged.answer), int(judged.answer.sum())
@@ -32,7 +38,18 @@ def notes_of(
         said.append(
             "No threshold has the wanted precision on held-out pairs: judge more pairs, or ask for less."
         )
+    if n_same < n and _are_like_any(judged, drawn):
+        said.append(
+            "The pairs judged different are no more alike than any two rows, which leaves the boundary open: judge "
+            "some that ask proposes."
+        )
     return [*said, *_decisive_columns(comparison, judged)]
+
+
+def _are_like_any(judged: Judged, drawn: Similarities) -> bool:
+    """Return whether different pairs are about as alike as pairs drawn at random: four in five are no nearer."""
+    near = np.quantile(drawn.values.mean(axis=1), 0.95)
+    return bool(np.mean(judged.found.values[~judged.answer].mean(axis=1) > near) < 0.2)
 
 
 def error_sentence(error: MatchError, reference: MatchError | None) -> str:
