@@ -6,13 +6,10 @@ from numpy.typing import NDArray
 from mercer._typing import Array, Flags, Index
 
 POOL = 8  # times the pairs to ask: among the least certain of so many, the most diverse are taken
-EXPLORED = 0.25  # of the pairs are asked although they seem certain
 LIKELY = 0.5  # of the first pairs are likely matches
 
 
-def least_certain(
-    score: Array, described: Array, records: Index, n: int, rng: np.random.RandomState
-) -> Index:
+def least_certain(score: Array, described: Array, records: Index, n: int) -> Index:
     """Return which pairs to ask, the most uncertain first.
 
     Parameters
@@ -25,23 +22,9 @@ def least_certain(
         The two records of each, numbered so that none of one table is one of the other's.
     n : int
         How many.
-    rng : RandomState
-        Random numbers.
     """
-    n_explored = int(EXPLORED * n)
-    order = np.argsort(np.abs(score), kind="stable")
-    pool = _each_record_once(order, records, POOL * (n - n_explored))
-    chosen = _diverse(described[pool], n - n_explored)
-    picked = pool[chosen]
-    rest = np.setdiff1d(order, picked, assume_unique=True)
-    rest = rest[~np.isin(records[rest], records[picked]).any(axis=1)]
-    if not len(rest):
-        return picked
-    # what seems certain is drawn so that the more alike pairs, which are few, have their share
-    rank = np.argsort(np.argsort(-score[rest])) + 1.0
-    drawn = rng.choice(len(rest), min(len(rest), POOL * n), replace=False, p=(1 / rank) / np.sum(1 / rank))
-    more = _each_record_once(rest[drawn], records, n - len(picked))
-    return np.concatenate([picked, more])
+    pool = _each_record_once(np.argsort(np.abs(score), kind="stable"), records, POOL * n)
+    return pool[_diverse(described[pool], n)]
 
 
 def first_pairs(score: Array, records: Index, n: int, rng: np.random.RandomState) -> Index:

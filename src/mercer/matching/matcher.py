@@ -257,7 +257,7 @@ class PairMatcher(BaseEstimator):
             return pairs[first_pairs(score, records, n, rng)]
         boundary = self.probability_.score_of(self.threshold_)
         added = self.decision_.by_column(found)
-        return pairs[least_certain(score - boundary, added, records, n, rng)]
+        return pairs[least_certain(score - boundary, added, records, n)]
 
     def explain(self, a: Any, b: Any) -> pd.DataFrame:
         """Return why two records match or not: the cells, how similar they are, and what each column adds.

@@ -6,6 +6,7 @@ from mercer.matching.comparison import Comparison, Similarities
 from mercer.matching.judged import Judged
 from mercer.matching.probability import MatchError
 from mercer.metrics import pair_auc
+from mercer.preprocessing.errors import listed
 
 NEARLY = 0.98  # the AUC of a column that tells judged pairs apart
 FEW_PAIRS = 30
@@ -40,14 +41,14 @@ def notes_of(
         )
     if n_same < n and _are_like_any(judged, drawn):
         said.append(
-            "The pairs judged different are no more alike than any two rows, which leaves the boundary open: judge "
-            "some that ask proposes."
+            "The pairs judged different are no more alike than any two rows, which leaves the boundary open: "
+            "judge some that ask proposes."
         )
     return [*said, *_decisive_columns(comparison, judged)]
 
 
 def _are_like_any(judged: Judged, drawn: Similarities) -> bool:
-    """Return whether different pairs are about as alike as pairs drawn at random: four in five are no nearer."""
+    """Return whether four in five different pairs are no more alike than pairs drawn at random."""
     near = np.quantile(drawn.values.mean(axis=1), 0.95)
     return bool(np.mean(judged.found.values[~judged.answer].mean(axis=1) > near) < 0.2)
 
@@ -64,17 +65,19 @@ def error_sentence(error: MatchError, reference: MatchError | None) -> str:
 
 
 def _decisive_columns(comparison: Comparison, judged: Judged) -> list[str]:
-    """Name columns that alone tell judged pairs apart: pairs where they do not would say more."""
-    said = []
+    """Name the columns of which each alone tells judged pairs apart."""
+    found = []
     for c, name in enumerate(comparison.names):
         known = judged.found.known[:, c]
         answer = judged.answer[known]
-        if not known.any() or answer.all() or not answer.any() or len(answer) < 0.5 * len(known):
+        if answer.all() or not answer.any() or len(answer) < 0.5 * len(known):
             continue
         mean = judged.found.values[known][:, comparison.column_of == c].mean(axis=1)
-        if pair_auc(mean, answer) >= NEARLY and len(comparison.names) > 1:
-            said.append(
-                f"Column {name!r} alone tells the judged pairs apart: judge some where it does not, or "
-                "little is learned of the other columns."
-            )
-    return said if len(said) == 1 else []
+        if pair_auc(mean, answer) >= NEARLY:
+            found.append(name)
+    if not found or len(comparison.names) == 1:
+        return []
+    return [
+        f"Nearly all judged pairs can be told apart by {listed(found)} alone: judge some where that is not "
+        "so, or little is learned of the other columns."
+    ]

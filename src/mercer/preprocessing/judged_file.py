@@ -67,6 +67,8 @@ def _answers(table: pd.DataFrame, path: object) -> pd.Series:
         return pd.Series("same", index=table.index)
     else:
         raise TableError(f"{path} has no column {quote(ANSWER)}: name the column of answers so.")
+    if column.isna().all():
+        return column
     texts = column.map(id_text, na_action="ignore").str.lower().str.removesuffix(".0")
     words = {"same": SAME, "different": DIFFERENT, "unsure": UNSURE}
     found = texts.map({word: answer for answer, all_words in words.items() for word in all_words})
