@@ -27,9 +27,7 @@ def test_match_finds_just_the_pairs_above_the_threshold(monkeypatch):
     matcher, table, _, _ = fitted()
     i, j, score = all_pairs(matcher, table)
     for above in (0.2, 0.5, 0.9):
-        expected = {(a, b) for a, b in zip(i, j, strict=True) if False} | set(
-            zip(*(side[matcher.probability_(score) >= above] for side in (i, j)), strict=True)
-        )
+        expected = set(zip(*(side[matcher.probability_(score) >= above] for side in (i, j)), strict=True))
         found = matcher.match(table, above=above)
         assert set(zip(found["row"], found["other"], strict=True)) == expected
         assert (np.diff(found["probability"]) <= 0.0).all()
@@ -166,6 +164,12 @@ def test_asking_begins_with_nothing_never_repeats_and_learns():
     found = matcher.match(table)
     right = person[found["row"]] == person[found["other"]]
     assert 2 * right.sum() / (len(found) + 40) > 0.9
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_so_many_are_asked_as_wanted(n):
+    matcher, table, _, _ = fitted()
+    assert len(matcher.ask(table, n)) == len(PairMatcher().fit(table).ask(table, n)) == n
 
 
 def test_what_was_judged_is_known_in_either_order():

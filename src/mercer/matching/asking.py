@@ -44,12 +44,12 @@ def _each_record_once(order: Index, records: Index, most: int) -> Index:
     seen: set[int] = set()
     kept = []
     for pair in order:
+        if len(kept) == most:
+            break
         a, b = records[pair]
         if a not in seen and b not in seen:
             seen |= {int(a), int(b)}
             kept.append(pair)
-            if len(kept) == most:
-                break
     return np.array(kept, dtype=np.intp)
 
 
