@@ -42,14 +42,14 @@ def first_pairs(score: Array, records: Index, n: int, rng: np.random.RandomState
 def _each_record_once(order: Index, records: Index, most: int) -> Index:
     """Return the first pairs in an order that have no record in common."""
     seen: set[int] = set()
-    kept = []
+    kept: list[int] = []
     for pair in order:
         if len(kept) == most:
             break
         a, b = records[pair]
         if a not in seen and b not in seen:
             seen |= {int(a), int(b)}
-            kept.append(pair)
+            kept.append(int(pair))
     return np.array(kept, dtype=np.intp)
 
 
