@@ -37,6 +37,7 @@ FLOORS = [
     {"svm"},
     {"regression"},
     {"search"},
+    {"matching"},
     {"persistence"},
     {"report"},
     {"commands"},
@@ -137,6 +138,8 @@ def test_the_rule_finds_imports_in_every_spelling(tmp_path, monkeypatch):
         ("commands", "report", True),
         ("preprocessing", "search", False),
         ("search", "preprocessing", True),
+        ("search", "matching", False),
+        ("matching", "superkernels", True),
         ("report", "commands", False),
     ],
 )
@@ -203,7 +206,7 @@ def test_every_name_and_room_is_there_when_asked_for():
     )
 
 
-@pytest.mark.parametrize("room", ["learners", "preprocessing", "search"])
+@pytest.mark.parametrize("room", ["learners", "matching", "preprocessing", "search"])
 def test_a_room_that_opens_when_asked_has_all_its_names(room):
     opened = importlib.import_module(f"mercer.{room}")
     assert sorted(opened.__all__) == sorted(opened._HOMES) == dir(opened)

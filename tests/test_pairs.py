@@ -219,3 +219,12 @@ def test_of_many_numbers_pairs_are_drawn_without_writing_all_down():
 def test_numbers_that_make_no_pairs_get_a_sentence(y, options, message):
     with pytest.raises(ValueError, match=message):
         Pairs.from_target(y, **options)
+
+
+def test_triplets_are_pairs_by_the_majority_of_what_they_say():
+    pairs = Pairs.from_triplets([(0, 1, 2), (2, 0, 3), (0, 2, 3), (4, 5, 1), (5, 1, 4)])
+    # 0-2 is farther once and nearer twice; 4-5 is nearer once and farther once
+    np.testing.assert_array_equal(pairs.similar, [(0, 1), (0, 2), (1, 5)])
+    np.testing.assert_array_equal(pairs.dissimilar, [(0, 3), (1, 4), (2, 3)])
+    with pytest.raises(ValueError, match="shape"):
+        Pairs.from_triplets([(0, 1)])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TreeRegressor,
         TreeSVC,
     )
+    from mercer.matching import PairMatcher
     from mercer.pairs import Pairs
     from mercer.persistence import load, save
     from mercer.preprocessing import ClippedScaler, TableEncoder
@@ -38,6 +39,7 @@ __all__ = [
     "KernelSVC",
     "KernelSearchCV",
     "KernelSearchRegressor",
+    "PairMatcher",
     "Pairs",
     "PerceptronRegressor",
     "PerceptronSVC",
@@ -64,6 +66,7 @@ _HOMES = {
     "KernelSVC": "machines",
     "KernelSearchCV": "search",
     "KernelSearchRegressor": "search",
+    "PairMatcher": "matching",
     "Pairs": "pairs",
     "PerceptronRegressor": "machines",
     "PerceptronSVC": "machines",
@@ -82,6 +85,7 @@ _ROOMS = {
     "datasets",
     "kernels",
     "losses",
+    "matching",
     "metrics",
     "report",
     "superkernels",

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated
 if TYPE_CHECKING:
     import typer
 
-COMMANDS = ("learn", "predict", "show", "similar")  # modules and functions of mercer.commands
+COMMANDS = (
+    "learn",
+    "predict",
+    "show",
+    "similar",
+    "match",
+    "group",
+    "ask",
+)  # modules and functions of mercer.commands
 NEEDED = ("typer", "rich")  # of the extra `app`; `import mercer` needs neither
 TERMINATED = 128 + signal.SIGTERM  # what a shell reports
 INTERRUPTED = 128 + signal.SIGINT
@@ -27,6 +35,8 @@ EXAMPLES = """For example:
   mercer learn data.csv --target label --model out.mercer      find the kernel that a table needs
   mercer predict out.mercer new.csv                            predict the classes of new rows
   mercer similar out.mercer data.csv --query 17                find the rows most similar to row 17
+  mercer ask same.mercer customers.csv                         judge pairs of rows: the same, or not?
+  mercer match same.mercer customers.csv -o matches.csv        find all that are the same
 """
 
 

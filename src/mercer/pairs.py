@@ -104,6 +104,36 @@ class Pairs(NamedTuple):
         rng = check_random_state(random_state)
         return cls(order[similar.draw(most[0], rng)], order[dissimilar.draw(most[1], rng)])
 
+    @classmethod
+    def from_triplets(cls, triplets: Any) -> Self:
+        """Return pairs of triplets (a, b, c): "a is more like b than like c". Of none of the papers.
+
+        (a, b) counts as similar and (a, c) as dissimilar, each once. A pair that is nearer in some triplets
+        and farther in others is what it is in most of them, and left out if they are as many. Every learner
+        takes the result, but pairs say more than triplets: that two rows are alike, and not only more so
+        than two others.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n_triplets, 3)
+            Row numbers.
+
+        Examples
+        --------
+        >>> from mercer import Pairs
+        >>> Pairs.from_triplets([(0, 1, 2), (1, 0, 3), (2, 3, 0)])
+        Pairs(similar=array([[0, 1],
+               [2, 3]]), dissimilar=array([[0, 2],
+               [1, 3]]))
+        """
+        rows = np.asarray(triplets)
+        if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
+            raise ValueError(f"triplets must be row numbers of shape (n_triplets, 3), not {triplets!r}")
+        both = np.concatenate([rows[:, [0, 1]], rows[:, [0, 2]]])
+        pairs, number = np.unique(np.sort(both, axis=1), axis=0, return_inverse=True)
+        votes = np.bincount(number.ravel(), weights=np.repeat([1.0, -1.0], len(rows)))
+        return cls(pairs[votes > 0], pairs[votes < 0])
+
     def check(self, n_rows: int) -> "Pairs":
         """Return the pairs as arrays, each pair once and its smaller number first.
 

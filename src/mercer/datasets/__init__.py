@@ -2,6 +2,7 @@
 
 from mercer.datasets.breiman import PROBLEMS, log_ratio, ringnorm, threenorm, twonorm
 from mercer.datasets.crammer import slanted
+from mercer.datasets.customers import customers
 from mercer.datasets.hertz import hooked, hooked_log_ratio
 from mercer.datasets.kwok import one_relevant
 from mercer.datasets.real import Dataset, load, names
@@ -9,6 +10,7 @@ from mercer.datasets.real import Dataset, load, names
 __all__ = [
     "PROBLEMS",
     "Dataset",
+    "customers",
     "hooked",
     "hooked_log_ratio",
     "load",

@@ -20,7 +20,7 @@ Name = tuple[str, str]  # module and name
 # Classes by the module that exports them
 PUBLIC = {
     "mercer": "BlendedKernel BoostedKernel ClippedScaler IdealizedKernel KernelBoost KernelRegressor "
-    "KernelSVC KernelSearchCV KernelSearchRegressor Pairs PerceptronRegressor "
+    "KernelSVC KernelSearchCV KernelSearchRegressor PairMatcher Pairs PerceptronRegressor "
     "PerceptronSVC RelevanceKernel StumpRegressor StumpSVC "
     "Superkernel TableEncoder TreeRegressor TreeSVC",
     "mercer.kernels": "Combination Mapped Mixture Perceptron PerceptronEnsemble Projected Ranked Rescaled "
@@ -28,6 +28,7 @@ PUBLIC = {
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "SquaredRisk Widths",
     "mercer.machines": "UnseenErrors",
+    "mercer.matching": "MatchError RecordKernel",
     "mercer.search": "Blend Calibration Candidate CandidateResult Difference Measure Metric NumberBlend "
     "SearchResult",
     "sklearn.pipeline": "FeatureUnion Pipeline",
@@ -55,11 +56,20 @@ PARTS = {
     "mercer.parts.CategoryColumn": "mercer.preprocessing.kinds.CategoryColumn",
     "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",
     "mercer.parts.AdditiveFunctions": "mercer.machines.functions.AdditiveFunctions",
+    "mercer.parts.Comparison": "mercer.matching.comparison.Comparison",
+    "mercer.parts.Decision": "mercer.matching.decision.Decision",
+    "mercer.parts.Judged": "mercer.matching.judged.Judged",
     "mercer.parts.KernelFunction": "mercer.machines.functions.KernelFunction",
     "mercer.parts.NumberColumn": "mercer.preprocessing.kinds.NumberColumn",
     "mercer.parts.NumberFormat": "mercer.preprocessing.numbers.NumberFormat",
+    "mercer.parts.OrderedColumn": "mercer.matching.columns.Ordered",
+    "mercer.parts.Share": "mercer.matching.probability.Share",
+    "mercer.parts.Sigmoid": "mercer.matching.probability.Sigmoid",
+    "mercer.parts.Similarities": "mercer.matching.comparison.Similarities",
     "mercer.parts.SpanFeatures": "mercer.learners.superkernel.SpanFeatures",
+    "mercer.parts.SpelledColumn": "mercer.matching.columns.Spelled",
     "mercer.parts.TargetScaling": "mercer.machines.targets.TargetScaling",
+    "mercer.parts.Terms": "mercer.matching.terms.Terms",
     "mercer.parts.TextColumn": "mercer.preprocessing.kinds.TextColumn",
     "mercer.parts.Units": "mercer.machines.functions.Units",
     "sklearn.parts.BinaryLaplace": "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",

@@ -80,7 +80,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         y : object
             Not used.
         """
-        table = _as_table(X, least=2)
+        table = as_table(X, least=2)
         _check_feature_names(self, X, reset=True)
         _check_n_features(self, X, reset=True)
         self.columns_: list[Kind] = []
@@ -101,7 +101,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Return the features of a table. It needs the columns that are used, by name, in any order."""
         check_is_fitted(self)
-        table = _as_table(X)
+        table = as_table(X)
         if not hasattr(X, "columns"):
             _check_n_features(self, X, reset=False)
         return self.encode(table, "the table")
@@ -156,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return f"{quote(name)} was dropped because {reason}{in_all}; add numeric or categorical columns"
 
 
-def _as_table(X: Any, least: int = 1) -> pd.DataFrame:
+def as_table(X: Any, least: int = 1) -> pd.DataFrame:
     """Return a table whose columns have names that are texts, and cells that are texts or numbers."""
     if isinstance(X, pd.DataFrame):
         table = X
@@ -171,7 +171,7 @@ def _as_table(X: Any, least: int = 1) -> pd.DataFrame:
 
 def count_missing(encoder: TableEncoder, X: Any) -> dict[str, int]:
     """Return how many cells are missing of each column that is used."""
-    table = _as_table(X)
+    table = as_table(X)
     return {
         one.name: int(
             is_missing(table[one.name], among_numbers=isinstance(one, NumberColumn | DateColumn)).sum()

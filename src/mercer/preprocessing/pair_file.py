@@ -35,7 +35,7 @@ def read_pairs(path: str | os.PathLike[str], n_rows: int, ids: "pd.Series | None
             "with 1 or 0 if not all pairs are similar."
         )
     rows = np.column_stack(
-        [_row_numbers(table.iloc[:, k], path, n_rows, ids) for k in (0, 1)],
+        [row_numbers(table.iloc[:, k], path, n_rows, ids) for k in (0, 1)],
     )
     similar = _answers(table.iloc[:, 2], path) if len(table.columns) == 3 else np.ones(len(table), dtype=bool)
     try:
@@ -50,7 +50,7 @@ def find_ids(table: pd.DataFrame, name: str, path: object) -> pd.Series:
     ids = table[name]
     if ids.isna().any():
         raise TableError(f"Row {int(ids.isna().to_numpy().argmax())} of {path} has no id in {quote(name)}.")
-    texts = ids.map(_id_text)
+    texts = ids.map(id_text)
     twice = texts[texts.duplicated()].unique()
     if len(twice):
         raise TableError(
@@ -71,16 +71,18 @@ def find_row(text: str, n_rows: int, ids: "pd.Series | None") -> int:
     return int(text)
 
 
-def _id_text(value: Any) -> str:
+def id_text(value: Any) -> str:
+    """Return an id as a text, as ids are compared."""
     return f"{value:.17g}" if isinstance(value, float) else str(value).removeprefix(QUOTED).strip()
 
 
-def _row_numbers(column: pd.Series, path: object, n_rows: int, ids: "pd.Series | None") -> NDArray[np.intp]:
+def row_numbers(column: pd.Series, path: object, n_rows: int, ids: "pd.Series | None") -> NDArray[np.intp]:
+    """Return the rows that a column of a file of pairs names, by number or by id."""
     if column.isna().any():
         raise TableError(f"Line {_line(column.isna())} of {path} lacks a row: complete the pair.")
     if ids is not None:
         places = pd.Series(np.arange(n_rows), index=ids)
-        found = places.reindex(column.map(_id_text)).to_numpy(dtype=float)
+        found = places.reindex(column.map(id_text)).to_numpy(dtype=float)
         _refuse_first(np.isnan(found), column, path, "no row has that id")
         return found.astype(np.intp)
     numbers = parse_numbers(column)
@@ -106,7 +108,7 @@ def _line(wrong: Any) -> int:
 
 
 def _answers(column: pd.Series, path: object) -> NDArray[np.bool_]:
-    texts = column.map(_id_text, na_action="ignore").replace({"1.0": "1", "0.0": "0"})
+    texts = column.map(id_text, na_action="ignore").replace({"1.0": "1", "0.0": "0"})
     answers = texts.map(ANSWERS)
     if answers.isna().any():
         cell = column[answers.isna()].iloc[0]
