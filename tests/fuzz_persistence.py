@@ -41,7 +41,8 @@ NAMES = [
     "collections.OrderedDict", "functools.partial", "operator.methodcaller", "joblib.memory.Memory",
     "scipy.stats.norm", "antigravity.fly", "this.s", "__main__.X", "sklearn.svm._classes.SVC",
     "sklearn.svm.SVC", "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "mercer.parts.Nothing",
-    "mercer.machines.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction", "mercer.parts.Units",
+    "mercer.machines.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction",
+    "mercer.parts.Units",
     "mercer.kernels.Projected", "mercer.cli.main",
 ]  # fmt: skip
 VALUES = (
