@@ -47,13 +47,14 @@ PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
-LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0, 2.0]}
+LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
+STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
 LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
 ENDLESS = 10_000_000  # steps: LIBSVM's own limit, without which it may go round in circles for ever
 DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
-LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 2500  # of more, some stand for all: a Gram matrix takes too long
+LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram matrix takes too long
 RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
@@ -78,9 +79,12 @@ class Candidate(NamedTuple):
 
 
 def default_candidates(
-    n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False
+    n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False, n_classes: int = 2
 ) -> list[Candidate]:
     """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
+
+    Of two classes some minimise the log loss: what ranks samples, and makes probabilities, the hinge does not
+    say. Of several, pairs of classes are coupled, which does the same for hinges in less time.
 
     First those that are good on most data (of rows without labels only KernelBoost makes much); the order and
     what is left out of the learners' full strength for the sake of time were settled on the sets of [LL05],
@@ -90,11 +94,12 @@ def default_candidates(
     # with their solvers; a model that was found predicts without them
     from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
 
-    few, many = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS
+    few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
     seed, bins = {"random_state": random_state}, {"max_bins": 256 if n_rows > MANY_ROWS else None}
     method, growth = ("landmarks", 1.1) if many else ("auto", 2.0)
     their_method, their_growth = ("landmarks", 1.1) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
     log = {"loss": "log_loss", "method": their_method}
+    loss = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
     boosted = BoostedKernel(n_rounds=20, **seed)
     relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, **seed)
@@ -109,15 +114,20 @@ def default_candidates(
     on_request = few and not unlabelled
     candidates = [
         Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, growth),
-        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth),
+        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth, not two),
         Candidate("tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, growth, few),
         Candidate("perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, growth),
-        Candidate("perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth),
+        Candidate("perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two),
         Candidate("superkernel", KernelSVC(Superkernel()), penalties),
         rbf_candidate(n_features, many, random_state),
-        Candidate("stump", StumpSVC(loss="log_loss", **bins), {"C": [2.0**k for k in (-9, -6, -3, 0, 3)]}, 1.3),
-        Candidate("relevance", KernelSVC(relevance, method=method), {"C": RELEVANCE_CS}, growth),
-        Candidate("linear", KernelSVC(loss="log_loss"), {"C": [0.01, 0.1, 1.0, 10.0]}, 1.2),
+        Candidate("stump", StumpSVC(**loss, **bins), {"C": STUMP_CS}, 1.3),
+        Candidate(
+            "relevance",  # which draws samples to learn from, if they are many
+            KernelSVC(relevance, method=method),
+            {"C": RELEVANCE_CS},
+            growth if few else 1.2,
+        ),
+        Candidate("linear", KernelSVC(**loss), {"C": LOGISTIC_CS}, 1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, 1.5, on_request),
     ]

@@ -113,25 +113,38 @@ class _Kernels(NamedTuple):
     now: Callable[[], float]
 
 
+class Scaled(NamedTuple):
+    """Samples as candidates take them, and those of which nothing is known, if there are any."""
+
+    scaler: ClippedScaler
+    Z: Array
+    more: dict[str, Array]
+
+    @classmethod
+    def of(cls, X: Array, unlabelled: Array | None, weight: Array | None) -> "Scaled":
+        """Fit a scaler to some samples, and scale them."""
+        scaler = fit_scaler(X, unlabelled, weight)
+        more = {} if unlabelled is None else {"unlabelled": scaler.transform(unlabelled)}
+        return cls(scaler, scaler.transform(X), more)
+
+
 def fit_samples(
     candidate: Candidate,
     setting: Mapping[str, Any],
-    X: Array,
+    scaled: Scaled,
     y: NDArray[Any],
-    unlabelled: Array | None,
     weight: Array | None,
     kernels: _Kernels | None = None,
 ) -> Fitted:
-    """Fit a scaler and a candidate to samples and their targets."""
-    scaler = fit_scaler(X, unlabelled, weight)
-    Z, more = scaler.transform(X), {} if unlabelled is None else {"unlabelled": scaler.transform(unlabelled)}
+    """Fit a candidate to scaled samples and their targets."""
+    scaler, Z, more = scaled
     estimator = clone(candidate.estimator).set_params(**setting)
     if kernels is not None and setting.get("C") is not None and takes_unlabelled(estimator):
         estimator.set_params(learner=_shared_kernel(estimator, setting, Z, y, more, kernels))
     given: dict[str, Any] = dict(more) if takes_unlabelled(estimator) else {}
     if weight is not None:
         given["sample_weight"] = weight
-    with one_thread(len(X) + (0 if unlabelled is None else len(unlabelled)) <= ONE_THREAD):
+    with one_thread(len(Z) + sum(map(len, more.values())) <= ONE_THREAD):
         fitted = estimator.fit(Z, y, **given)
     return Fitted(scaler, fitted, kernel_of(fitted, Z))
 

@@ -27,11 +27,15 @@ LOADING = 0.05  # seconds: what took longer the first time may have been code th
 SCORED = 5000  # held-out samples are enough: of more samples fewer folds are needed
 LAST = 0.5  # of the budget at most for the last fits, to all samples
 RESERVE = 0.03  # of the budget, for the ranking
-MEMBERS = 3  # for whose last fits time is kept
+EARLY = 0.5  # of the time, for a rung that is not the last
+MOST_DROPPED = 0.6  # of the time of a fold the next ones take: settings that are behind are dropped
+MEMBERS, KEPT = 2, 0.25  # for whose last fits time is kept, and how much of the budget at most
 ALIKE = 1e-2  # of the unit of what is said: settings that differ by less say the same
 HOPELESS, CLEARLY = 3.0, 2.0  # standard errors behind the best: for a setting, and after a rung
 STARTING = 15.0  # seconds: within fewer, other processes start too late to be of use
 MEASURED = 0.02  # seconds, from which on growth is believed
+OF_FEW = 0.45  # of the power, from a trial to the first rung
+SHARED = 0.3  # of a setting's time, where settings share a learned kernel
 STEEPEST = 3.2  # power with which time is believed to grow
 
 
@@ -207,6 +211,8 @@ class Race:
     def growth(self, i: int) -> float:
         """Return the power of the number of samples with which a candidate's time rises."""
         prior, paces = self.candidates[i].growth, self.paces.get(i, [])
+        if paces and paces[-1].n_rows <= TRIAL_ROWS:  # most of the time of so few is for what does not grow
+            return OF_FEW * prior
         seen = [pace for pace in paces if pace.one >= MEASURED and pace.n_rows > TRIAL_ROWS]
         if len(seen) < 2 or seen[-1].n_rows < 1.5 * seen[-2].n_rows:
             return prior
@@ -242,7 +248,7 @@ class Race:
             return RESERVE * budget
         best = {int(self.rule.candidate[e]): e for e in able[np.argsort(-self.errors(able), kind="stable")]}
         last = [self.last_seconds(e) for e in list(best.values())[::-1][:MEMBERS]]
-        return RESERVE * budget + min(sum(last), LAST * budget)
+        return RESERVE * budget + min(sum(last), KEPT * budget)
 
     # The loop
 
@@ -269,33 +275,59 @@ class Race:
             return
         train, test = self.folds[0]
         train, test = np.sort(_first(train, TRIAL_ROWS)), _first(test, TRIAL_ROWS // 4)
-        learns = lambda i: getattr(self.candidates[i].estimator, "learner", None) is not None  # noqa: E731
-        for i in sorted(self.running(), key=lambda i: (learns(i), self.candidates[i].growth)):
+        for i in sorted(self.running(), key=lambda i: (self._learns(i), self.candidates[i].growth)):
             if self.paces and self.deadline.left() < 0.75 * self.deadline.budget:
                 break
             settings = self.candidates[i].settings()
             for _ in range(2):
                 outcome = self._evaluate(i, settings[:1], train, test)
-                if outcome.seconds <= LOADING or outcome.seconds > 0.02 * self.deadline.budget:
+                if outcome.seconds <= LOADING or outcome.seconds > 0.1 * self.deadline.budget:
                     break
-            self.paces[i] = [Pace(TRIAL_ROWS, outcome.seconds * len(settings), outcome.seconds)]
+            shares = self._learns(i) and not any(name.startswith("learner__") for name in self.candidates[i].grid)
+            n_times = 1.0 + (SHARED if shares else 1.0) * (len(settings) - 1)
+            self.paces[i] = [Pace(TRIAL_ROWS, outcome.seconds * n_times, outcome.seconds)]
+
+    def _learns(self, i: int) -> bool:
+        """Return whether a candidate learns a kernel before it learns to predict."""
+        return hasattr(getattr(self.candidates[i].estimator, "learner", None), "fit")
 
     def _evaluate(self, i: int, settings: list[dict[str, Any]], train: Any, test: Any) -> Outcome:
         return evaluate(self.task, self.candidates[i], settings, train, test, self.deadline.clock.now)
 
     def _rung(self, share: float) -> str | None:
-        """Score the candidates that are left on a share of the samples; return what stopped it."""
-        n_folds, n = self.n_folds(share), self.n_rows(share)
-        first, order = not len(self.finalists()), self._order()
-        for k in range(n_folds):
-            train, places, test = self._part(k, share, n_folds)
-            self._score_baseline(train, places, test)
-            for i, entries, outcome in self._run_fold(order, k, n_folds, n, first, train, test):
-                self._record(i, entries, places, outcome, len(train) if hasattr(train, "shape") else n, n_folds)
-                if self.report(self):
-                    return "callback"
-            self.drop_hopeless()
+        """Score the candidates that are left on a share of the samples; return what stopped it.
+
+        Those that there is time for are compared side by side, fold by fold; the others then, one by one.
+        """
+        n_folds, first = self.n_folds(share), not len(self.finalists())
+        parts = [self._part(k, share, n_folds) for k in range(n_folds)]
+        n = len(parts[0][0]) if isinstance(parts[0][0], np.ndarray) else self.n_rows(share)
+        together, late = self._split_by_time(self._order(), n, n_folds, 1.0 if share == 1.0 else EARLY)
+        for group in (together, *([i] for i in late)):
+            for k in range(n_folds):
+                train, places, test = parts[k]
+                if group is together:
+                    self._score_baseline(train, places, test)
+                for i, entries, outcome in self._run_fold(group, k, n_folds, n, first, train, test):
+                    self._record(i, entries, places, outcome, n, n_folds)
+                    if self.report(self):
+                        return "callback"
+                self.drop_hopeless()
         return None
+
+    def _split_by_time(
+        self, order: list[int], n: int, n_folds: int, part: float
+    ) -> tuple[list[int], list[int]]:
+        """Return who is compared side by side, and who must wait whether there is time left."""
+        left, together, late = part * (self.deadline.left() - self.reserve()), list[int](), list[int]()
+        for i in order:
+            seconds = self.foretell(i, n) * (1.0 + MOST_DROPPED * (n_folds - 1))
+            if seconds <= left or not together:
+                together.append(i)
+                left -= seconds
+            else:
+                late.append(i)
+        return together, late
 
     def _part(self, k: int, share: float, n_folds: int) -> tuple[Any, Index, Any]:
         """Return a fold's samples to learn from, and to be judged by, with their places."""
@@ -310,7 +342,9 @@ class Race:
         """Return the candidates in the order in which there is time for them: the best, or quick ones first."""
         running = self.running()
         if not len(self.finalists()):
-            return sorted(running, key=lambda i: self.foretell(i, self.n_rows(1.0)))
+            return sorted(
+                running, key=lambda i: (i != self.reference, self._learns(i), self.foretell(i, FIRST_RUNG))
+            )
         best = {i: self.best_of(i) for i in running}
         known = [i for i in running if best[i] is not None]
         errors = self.errors(np.array([best[i] for i in known], dtype=np.intp)) if known else []
@@ -321,6 +355,8 @@ class Race:
         if self.deadline.budget is None:
             return True
         needed = math.ceil(n_folds / 2) if k == 0 else 1
+        if k and len(self.finalists()) and not any(map(self.is_affordable, self.of(i, alive=True))):
+            return False
         return needed * self.foretell(i, n) <= self.deadline.left() - self.reserve()
 
     def _run_fold(

@@ -33,7 +33,7 @@ from mercer.search.candidates import (
     number_candidates,
 )
 from mercer.search.decisions import Decision, decision_values
-from mercer.search.fitting import Fitted, fit_samples
+from mercer.search.fitting import Fitted, Scaled, fit_samples
 from mercer.search.number_scoring import JudgedNumbers, is_absolute
 from mercer.search.scoring import ACCURACY, Judged, Scoring
 from mercer.search.spread import Spread
@@ -52,6 +52,7 @@ class Samples(NamedTuple):
     unlabelled: Array | None = None  # more samples, of which nothing is known
     groups: NDArray[Any] | None = None  # what no fold tears apart
     weight: Array | None = None
+    kept: dict[str, Any] = {}  # noqa: RUF012  # the last samples that were scaled, for the next candidate
 
     @property
     def n_unlabelled(self) -> int:
@@ -68,7 +69,17 @@ class Samples(NamedTuple):
         more, weight = self.unlabelled, None if self.weight is None else self.weight[rows]
         if more is not None and len(rows) < len(self.y):
             more = more[:: -(-len(more) // max(len(rows), 1000))]
-        return fit_samples(candidate, setting, self.X[rows], y[rows], more, weight, shared)
+        if self.kept.get("rows") is not rows:
+            self.kept.clear()
+            self.kept.update(rows=rows, scaled=Scaled.of(self.X[rows], more, weight))
+        return fit_samples(candidate, setting, self.kept["scaled"], y[rows], weight, shared)
+
+    def scale(self, fitted: Fitted, rows: Index) -> Array:
+        """Return samples as a fit takes them."""
+        if self.kept.get("test") is not rows or self.kept.get("scaler") is not fitted.scaler:
+            self.kept.update(test=rows, scaler=fitted.scaler, Z=fitted.scaler.transform(self.X[rows]))
+        Z: Array = self.kept["Z"]
+        return Z
 
     def check(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return candidates, if they take weights where there are some."""
@@ -127,7 +138,8 @@ class LabelTask:
     def candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare, with class weights if there are any."""
         n, d = self.samples.X.shape
-        known = default_candidates(n, d, seed, unlabelled=self.samples.unlabelled is not None)
+        more = self.samples.unlabelled is not None
+        known = default_candidates(n, d, seed, unlabelled=more, n_classes=len(self.classes))
         suits = lambda one: hasattr(one, "predict") and not is_regressor(one)  # noqa: E731
         chosen = choose_candidates(given, known, suits, "a classifier, or (classifier, grid)")
         return self.samples.check([self._weigh(one) for one in chosen])
@@ -183,7 +195,7 @@ class LabelTask:
 
     def say(self, fitted: Fitted, rows: Index) -> Array:
         """Return the decision values of some samples."""
-        Z = fitted.scaler.transform(self.samples.X[rows])
+        Z = self.samples.scale(fitted, rows)
         return decision_values(fitted.estimator, Z, self.classes).astype(np.float32)
 
     def losses(self, values: Array, rows: Index) -> Array:
@@ -333,7 +345,7 @@ class NumberTask:
 
     def say(self, fitted: Fitted, rows: Index) -> Array:
         """Return what is predicted of some samples, or its logarithm."""
-        Z = fitted.scaler.transform(self.samples.X[rows])
+        Z = self.samples.scale(fitted, rows)
         said = np.asarray(fitted.estimator.predict(Z), dtype=np.float64).reshape(len(rows), 1)
         if not np.isfinite(said).all():
             raise ValueError("it predicts infinite numbers, or none")
