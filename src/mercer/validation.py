@@ -88,7 +88,8 @@ def encode_rows(
             estimator.encoder_ = None if encoder is None else clone(encoder).fit(table)
     if estimator.encoder_ is None:
         return check_rows(estimator, X, *y, reset=reset)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reset or not hasattr(X, "columns"):  # of a table, the encoder takes the columns that it needs
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     rows = estimator.encoder_.transform(X)
     return check_X_y(rows, *y) if y else rows
 

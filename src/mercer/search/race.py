@@ -117,6 +117,7 @@ class Race:
         self.rows: Index = np.concatenate(self.parts) if task.blends else np.arange(self.starts[-1])
         self.losses = np.full((self.starts[-1], n), np.nan)
         self.said: dict[int, Array] = {}
+        self.done = np.zeros((n, len(folds)), dtype=bool)  # the folds that an entry was scored on
         self.n_all = self.n_rows(1.0)
 
     # What is judged
@@ -152,8 +153,7 @@ class Race:
 
     def scored_folds(self, entry: int) -> int:
         """Return on how many folds an entry was scored."""
-        some = np.isfinite(self.losses[:, entry])
-        return len(np.unique(self.fold[some]))
+        return int(self.done[entry].sum())
 
     def is_scored(self, entry: int) -> bool:
         """Return whether an entry was scored on half of the folds that it should be."""
@@ -386,8 +386,7 @@ class Race:
 
     def _at(self, k: int, n_folds: int) -> set[int]:
         """Return the candidates that took part in the first folds of this rung."""
-        rows = self.starts[k - 1]
-        return {int(self.rule.candidate[e]) for e in np.flatnonzero(np.isfinite(self.losses[rows]) & self.alive)}
+        return {int(self.rule.candidate[e]) for e in np.flatnonzero(self.done[:, k - 1] & self.alive)}
 
     def _withhold(self, i: int, k: int, n: int, first: bool) -> None:
         """Note that there is no time for a candidate; what is known of it stays."""
@@ -416,9 +415,9 @@ class Race:
             if e not in self.said:
                 self.said[e] = np.full((len(self.fold), values.shape[1]), np.nan, dtype=values.dtype)
             if self.n_trained[e] < 0.9 * n_rows:  # the first fold of a rung
-                self.losses[self.fold >= n_folds, e] = np.nan
-            own = self.fold == self.fold[places[0]]
-            self.losses[own, e] = np.nan
+                self.losses[self.fold >= n_folds, e], self.done[e, n_folds:] = np.nan, False
+            k = self.fold[places[0]]
+            self.losses[self.starts[k] : self.starts[k + 1], e], self.done[e, k] = np.nan, True
             self.said[e][places], self.losses[places, e] = values, losses
             self.n_trained[e], self.wanted[e] = n_rows, n_folds
             self.fit_seconds[e], self.predict_seconds[e] = seconds, more
