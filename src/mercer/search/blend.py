@@ -145,8 +145,14 @@ class NumberBlend(RegressorMixin, BaseEstimator):
         low, high : arrays of shape (n_samples,)
             The ends: wide where errors are large.
         """
+        return self._around(self._mean(X), coverage)
+
+    def interval_of(self, predicted: Array, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return the intervals of predictions, as `predict_interval` does of samples."""
+        return self._around(np.log(predicted) if self.log else predicted, coverage)
+
+    def _around(self, said: Array, coverage: float) -> tuple[Array, Array]:
         check_coverage(coverage)
-        said = self._mean(X)
         low, high = (float(end[0, 0]) for end in self.unseen.interval(np.zeros((1, 1)), coverage))
         spread = self.spread(said)
         ends = said + low * spread, said + high * spread

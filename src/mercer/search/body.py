@@ -1,5 +1,6 @@
 """What both searches are: a race, a model of its best, and how good that is; all of it in one object."""
 
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OF_SAMPLES = ("n_features_in_", "feature_names_in_", "encoder_")  # what a fit knows before it searches
+
+
+BETWEEN = 0.5  # seconds between two looks at the ranking, which takes some time itself
 
 
 class HeldOut(NamedTuple):
@@ -78,6 +82,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         for sentence in remarks:
             warnings.warn(sentence, SearchWarning, stacklevel=4)
         folds, candidates = task.folds(cv, seed), task.candidates(self.candidates, seed)
+        self._next_look = 0.0
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self)
         with nullcontext() if wall is None else wall.watching():
@@ -86,6 +91,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             stopped = race.run(self.max_rows)
             race.check_some_worked()
             self._forget()
+            del self._next_look
             conclude = self._conclude if task.blends else self._conclude_pairs
             result = conclude(race, stopped, rows)
             self.compile_seconds_ = 0.0 if wall is None else wall.compiled
@@ -303,7 +309,9 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         """Tell callbacks, if there are any, that a candidate is done with a fold; they may ask to stop."""
         if not hasattr(self, "_skl_callbacks"):
             return False
-        self.result_ = Ranking(race, FEW_DRAWS).result()
+        if time.monotonic() >= self._next_look:
+            self.result_ = Ranking(race, FEW_DRAWS).result()
+            self._next_look = time.monotonic() + BETWEEN
         task = context.subcontext("candidate")
         task.call_on_fit_task_begin(estimator=self)
         return bool(task.call_on_fit_task_end(estimator=self))
