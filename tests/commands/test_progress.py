@@ -8,7 +8,7 @@ from mercer.commands.messages import leaderboard_table
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Options, learn_task
 from mercer.search import CandidateResult, Difference, Measure, SearchResult
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from mercer.search.scoring import ERROR
 
 STUMP = CandidateResult(

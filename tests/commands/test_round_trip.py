@@ -27,9 +27,8 @@ from mercer.commands import learn as learning
 from mercer.commands.messages import legend
 from mercer.commands.model import id_heading, result_of
 from mercer.persistence import describe
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
+from mercer.search.pairs import PairTask
+from mercer.search.task import LabelTask, NumberTask
 from mercer.search.words import describe_settings
 from stand_ins import PATIENCE, interruptible
 

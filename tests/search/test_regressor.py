@@ -25,7 +25,7 @@ from mercer import (
 )
 from mercer.kernels import Perceptron, Rescaled
 from mercer.search import Candidate, SearchWarning
-from mercer.search.words import describe_blend, describe_measure, expected_on_new_samples
+from mercer.search.words import describe_measure, expected_on_new_samples
 
 SOME = {
     "stump": (StumpRegressor(), {"C": [0.1, 1.0, 8.0]}),
@@ -254,14 +254,6 @@ def test_with_a_budget_there_is_a_model_of_what_was_done():
         search.fit(X, y)
     assert search.best_score_ > 0.5
     assert search.rows_used_ >= 1000
-
-
-def test_of_many_samples_a_candidate_is_fitted_to_as_many_as_it_takes():
-    X, y = make_friedman1(1300, n_features=5, random_state=0)
-    some = {"few": Candidate("few", Ridge(), {}, most_rows=1100), "all": Ridge(alpha=1e6)}
-    search = search_among(some, max_rows=200, blend=False).fit(X, y)
-    assert search.best_name_ == "few"
-    assert search.rows_used_ == 1100
 
 
 class Interrupts(LinearRegression):

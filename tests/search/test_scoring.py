@@ -133,22 +133,6 @@ def test_the_scores_of_all_folds_are_those_of_cross_val_score(name):
     assert_allclose(search.score(X, Y), metrics.get_scorer(name)(predictor, X, Y))
 
 
-def test_balanced_classes_are_tried_where_rare_ones_count_as_much():
-    rare = make_classification(200, 4, weights=[0.9], class_sep=0.5, random_state=1)
-    search = KernelSearchCV({"stump": StumpSVC(C=0.1)}, scoring="balanced_accuracy", random_state=0).fit(
-        *rare
-    )
-    assert {setting["class_weight"] for setting in search.cv_results_["params"][:-1]} == {None, "balanced"}
-    assert search.best_params_ == {"class_weight": "balanced"}
-    plain = KernelSearchCV({"stump": StumpSVC(C=0.1)}, random_state=0).fit(*rare)
-    assert plain.best_params_ == {}
-    forced = KernelSearchCV({"stump": StumpSVC(C=0.1)}, class_weight="balanced", random_state=0).fit(*rare)
-    assert forced.best_estimator_[-1].class_weight == "balanced"
-
-
-WORDS = np.array(["ok", "fraud"])[Y]  # the rarer one is 1 in the numbers
-
-
 @pytest.mark.parametrize("name", ["f1", "average_precision", "precision", "recall", "jaccard", "roc_auc"])
 def test_what_the_two_classes_are_called_changes_no_score(name):
     exact = {"svc": SVC(tol=1e-9)}  # what it says depends on the order of classes in the last digits only
@@ -172,15 +156,6 @@ def test_of_several_classes_scores_are_means_over_all(name, macro):
     ]
     assert_allclose(found[0].cv_results_["mean_test_score"], found[1].cv_results_["mean_test_score"])
     assert found[0].score(*THREE) == metrics.get_scorer(macro)(found[0], *THREE)
-
-
-def test_who_has_no_probabilities_is_told_of_scores_that_need_none():
-    search = KernelSearchCV({"a": SVC(), "b": SVC()}, scoring="neg_brier_score", cv=3, random_state=0)
-    with pytest.raises(ValueError, match=r"\(a, b: scoring='neg_brier_score' needs .* use 'neg_log_loss'"):
-        search.fit(X, WORDS)
-    search.set_params(candidates={"logistic": LogisticRegression()}).fit(X, WORDS)
-    assert -0.25 < search.best_score_ < 0.0
-    assert -0.25 < search.score(X, WORDS) < 0.0
 
 
 def test_scores_of_whole_folds_count_samples_by_their_weight(rng):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from mercer.search.result import (
     BEST,
     FAILED,

@@ -30,7 +30,7 @@ from mercer.search.decisions import Decision, decision_values
 from mercer.search.spread import Spread
 
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
-N_PARTS = 5  # of the samples of a single fold
+N_PARTS = 5  # of the samples, each of which has weights made from the others
 
 
 class Blend(ClassifierMixin, BaseEstimator):
@@ -237,14 +237,22 @@ class Ballot(NamedTuple):
 
 
 def _parts(race: Any, places: Index) -> Index:
-    """Return the folds, or parts of the single fold that there is."""
-    fold = race.fold[places]
-    if len(np.unique(fold)) > 1:
-        return fold
-    groups = race.task.samples.groups
-    if groups is None:
-        return np.arange(len(places)) % N_PARTS
-    return np.unique(groups[race.rows[places]], return_inverse=True)[1] % N_PARTS
+    """Return parts of the samples, with some of every class and every fold; of groups, whole ones.
+
+    What calibrates the models of all folds together need not suit those of some.
+    """
+    task, rows = race.task, race.rows[places]
+    if task.scoring.is_of_folds and len(np.unique(race.fold[places])) > 1:
+        return race.fold[places]
+    if task.samples.groups is not None:
+        return np.unique(task.samples.groups[rows], return_inverse=True)[1] % N_PARTS
+    stratum = task.strata[rows]
+    counts = np.bincount(stratum)[np.unique(stratum)]
+    order = np.argsort(stratum, kind="stable")
+    place = np.empty(len(rows), dtype=np.intp)
+    place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    parts: Index = place % int(np.clip(counts.min(), 2, N_PARTS))
+    return parts
 
 
 def select(values: Array, rows: Index, task: Any) -> Array:

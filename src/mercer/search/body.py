@@ -96,7 +96,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             result = conclude(race, stopped, rows)
             self.compile_seconds_ = 0.0 if wall is None else wall.compiled
         self.result_ = result._replace(remarks=remarks)
-        self.cv_results_ = Ranking(race).cv_results()
+        if task.blends:
+            self.cv_results_ = Ranking(race).cv_results()
         for sentence in doubts(self.result_):
             warnings.warn(sentence, SearchWarning, stacklevel=4)
         context.call_on_fit_task_end(estimator=self)

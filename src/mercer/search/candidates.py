@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC, SVR
 
-from mercer.kernels import Perceptron, Stump
+from mercer.kernels.distance import DistanceKernel
 from mercer.machines import (
     KernelRegressor,
     KernelSVC,
@@ -61,7 +61,6 @@ FEW_FEATURES = 15  # up to so many, a covariance for each component is not too m
 
 
 STUMPS = (StumpSVC, StumpRegressor)
-PERCEPTRONS = (PerceptronSVC, PerceptronRegressor)
 
 
 class Candidate(NamedTuple):
@@ -223,6 +222,7 @@ def _own(given: Any, suits: Callable[[Any], bool], wanted: str, growth: float) -
         raise TypeError(f"a candidate is a name, (name, estimator) or (name, estimator, grid); got {given!r}")
     name, estimator, grid = (*given, {})[:3]
     if isinstance(estimator, Candidate):
+        _own((name, estimator.estimator, estimator.grid), suits, wanted, growth)
         return estimator._replace(name=str(name))
     fits = estimator is None or (not isinstance(estimator, type) and hasattr(estimator, "fit"))
     if not fits or not suits(estimator):
@@ -241,12 +241,10 @@ def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
     Given samples X, distance kernels have the constant that makes them positive definite on these.
     """
     kernel = getattr(fitted, "kernel_", None)
+    if isinstance(kernel, DistanceKernel) and X is not None:
+        return type(kernel).spanning(X)
     if isinstance(kernel, sk_kernels.Kernel):
         return kernel
-    if isinstance(fitted, STUMPS):
-        return Stump() if X is None else Stump.spanning(X)
-    if isinstance(fitted, PERCEPTRONS):
-        return Perceptron() if X is None else Perceptron.spanning(X)
     if isinstance(fitted, SVC | SVR) and fitted.kernel == "rbf":
         return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")
     if isinstance(fitted, Ridge | RidgeCV) or (isinstance(fitted, SVC | SVR) and fitted.kernel == "linear"):

@@ -54,7 +54,7 @@ def decision_values(fitted: Any, X: Array, classes: NDArray[Any]) -> Array:
     others; a class that it has not seen comes last. Of several classes, two-class problems are coupled: the
     value of a class is Σ log σ(m d) over its decisions d, m = 1 where these are log odds already.
     """
-    seen = fitted.classes_
+    seen = getattr(fitted, "classes_", classes)
     if len(seen) > 2 and (values := _pair_values(fitted, X)) is not None:
         return _align(values, seen, classes)
     if hasattr(fitted, "decision_function"):

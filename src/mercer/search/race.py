@@ -7,12 +7,14 @@ blend, its calibration and its error are made of.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from mercer._typing import Array, Index
 from mercer.search.candidates import Candidate
@@ -165,7 +167,8 @@ class Race:
         If all of these failed, those that were dropped for being behind are next.
         """
         able = [e for e in range(len(self.entries)) if self.rule.candidate[e] != self.baseline]
-        able = [e for e in able if not self.broken[e] and self.is_scored(e)]
+        able = [e for e in able if not self.broken[e] and self.scored_folds(e)]
+        able = [e for e in able if self.is_scored(e)] or able
         quick = [e for e in able if self.is_affordable(e)]
         if able and not quick:  # then who can be fitted to most of the samples
             first = self.rule.candidate[min(able, key=self.last_seconds)]
@@ -174,7 +177,8 @@ class Race:
 
     def finalists_of(self, candidate: int) -> Index:
         """Return the entries that may stand for a candidate; those that were dropped, only if all were."""
-        mine = [e for e in self.of(candidate) if self.scored_folds(e) and not self.broken[e]]
+        mine = [e for e in self.of(candidate) if self.scored_folds(e)]
+        mine = [e for e in mine if not self.broken[e]] or mine
         mine = [e for e in mine if not self.lost[e]] or mine
         most = max((self.scored_folds(e) for e in mine), default=0)
         return np.array([e for e in mine if self.scored_folds(e) == most], dtype=np.intp)
@@ -256,17 +260,26 @@ class Race:
         """Run the race; return what stopped it, if anything."""
         stopped = None
         try:
-            self._try_out()
-            for share in self.shares(max_rows):
-                stopped = self._rung(share)
-                if stopped or not len(self.finalists()):
-                    break
-                self._leave(share)
+            # evaluations silence warnings themselves; if they are threads, whose filters are the same, the last
+            # one to end would leave them silent
+            with warnings.catch_warnings(action="ignore"):
+                stopped = self._climb(max_rows)
         except KeyboardInterrupt:
             if not len(self.finalists()):
                 raise
             return "interrupt"
         return stopped or ("budget" if self.waits else None)
+
+    def _climb(self, max_rows: int) -> str | None:
+        """Go from rung to rung, as far as there is time; return what stopped it."""
+        self._try_out()
+        self.sent = scatter(self.task)
+        for share in self.shares(max_rows):
+            stopped = self._rung(share)
+            if stopped or not len(self.finalists()):
+                return stopped
+            self._leave(share)
+        return None
 
     def _try_out(self) -> None:
         """Time each candidate on very few samples, so that a slow one does not use up the time of all."""
@@ -377,7 +390,7 @@ class Race:
                     continue
                 started.append((i, entries))
                 settings = [self.entries[entry].setting for entry in entries]
-                yield delayed(evaluate)(self.task, self.candidates[i], settings, train, test, now)
+                yield delayed(evaluate)(self.sent, self.candidates[i], settings, train, test, now)
 
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
         with closing(parallel(jobs())) as outcomes:
@@ -436,7 +449,7 @@ class Race:
         The best setting of the reference stays. Of settings of a candidate that say the same the first stays:
         such are all C that no sample reaches.
         """
-        running = self.running()
+        running = self.running() if self.task.blends else []
         for i in running:
             self._drop_alike(i)
         entries = np.array([e for i in running for e in self.of(i, alive=True) if e in self.said], dtype=np.intp)
@@ -523,6 +536,12 @@ class Race:
             notes.setdefault(fate.note, []).append(self.candidates[i].name)
         reasons = "; ".join(f"{', '.join(names)}: {note}" for note, names in notes.items())
         raise ValueError(f"no candidate could be fitted ({reasons})")
+
+
+def scatter(task: Any) -> Any:
+    """Bring a task, with its samples, to the workers of joblib's cluster once; elsewhere return it."""
+    client = getattr(get_active_backend()[0], "client", None)
+    return task if client is None else client.scatter(task, broadcast=True, hash=False)
 
 
 def _size(part: Any) -> int:

@@ -16,7 +16,7 @@ Z95 = 1.96  # standard errors to either side of a 95 % confidence interval
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
 PLAIN_FIELDS = (  # of a result, as in JSON
     *("rule", "reference", "winner", "settings", "n_fitted", "stopped"),
-    *("baseline", "n_splits", "n_trained", "blend", "decision", "remarks"),
+    *("baseline", "n_splits", "n_trained", "blend", "decision"),
 )
 BEST, WITH_NEIGHBOURS = "best", "best with neighbours"  # how a candidate is selected
 
@@ -205,6 +205,7 @@ class SearchResult(NamedTuple):
             gain=Difference(**_numbers(document.get("gain", {}))),
             versus=Difference(**_numbers(document.get("versus", {}))),
             **{name: document[name] for name in PLAIN_FIELDS if name in document},
+            remarks=tuple(document.get("remarks", ())),
         )
 
 

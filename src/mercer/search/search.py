@@ -208,7 +208,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
             raise ValueError("give scoring or cost, not both: costs are a score")
         more = self._encode_more(unlabelled, X.shape[1])
         score = find_scoring(self.scoring, y, weight) if self.cost is None else find_costs(self.cost, y, weight)
-        self._search(LabelTask(Samples(X, y, more, groups, weight), score, self.class_weight), cv, clock, rows)
+        self._search(LabelTask(Samples(X, y, more, groups, weight, {}), score, self.class_weight), cv, clock, rows)
         self._classes: NDArray[Any] | None = classes
         self._positive = find_positive(y, weight)
         return self
@@ -386,7 +386,7 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
         more = self._encode_more(unlabelled, X.shape[1])
         for sentence in [] if self.log else describe_target(y):
             warnings.warn(sentence, SearchWarning, stacklevel=3)
-        task = NumberTask(Samples(X, y, more, groups, weight), find_number_scoring(self.scoring, y), self.log)
+        task = NumberTask(Samples(X, y, more, groups, weight, {}), find_number_scoring(self.scoring, y), self.log)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", TWO_VALUES)  # once is enough
             self._search(task, cv, clock, rows)

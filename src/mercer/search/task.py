@@ -52,7 +52,7 @@ class Samples(NamedTuple):
     unlabelled: Array | None = None  # more samples, of which nothing is known
     groups: NDArray[Any] | None = None  # what no fold tears apart
     weight: Array | None = None
-    kept: dict[str, Any] = {}  # noqa: RUF012  # the last samples that were scaled, for the next candidate
+    kept: dict[str, Any] | None = None  # the last samples that were scaled, for the next candidate
 
     @property
     def n_unlabelled(self) -> int:
@@ -69,16 +69,18 @@ class Samples(NamedTuple):
         more, weight = self.unlabelled, None if self.weight is None else self.weight[rows]
         if more is not None and len(rows) < len(self.y):
             more = more[:: -(-len(more) // max(len(rows), 1000))]
-        if self.kept.get("rows") is not rows:
-            self.kept.clear()
-            self.kept.update(rows=rows, scaled=Scaled.of(self.X[rows], more, weight))
-        return fit_samples(candidate, setting, self.kept["scaled"], y[rows], weight, shared)
+        kept: dict[str, Any] = {} if self.kept is None else self.kept
+        if kept.get("rows") is not rows:
+            kept.clear()
+            kept.update(rows=rows, scaled=Scaled.of(self.X[rows], more, weight))
+        return fit_samples(candidate, setting, kept["scaled"], y[rows], weight, shared)
 
     def scale(self, fitted: Fitted, rows: Index) -> Array:
         """Return samples as a fit takes them."""
-        if self.kept.get("test") is not rows or self.kept.get("scaler") is not fitted.scaler:
-            self.kept.update(test=rows, scaler=fitted.scaler, Z=fitted.scaler.transform(self.X[rows]))
-        Z: Array = self.kept["Z"]
+        kept: dict[str, Any] = {} if self.kept is None else self.kept
+        if kept.get("test") is not rows or kept.get("scaler") is not fitted.scaler:
+            kept.update(test=rows, scaler=fitted.scaler, Z=fitted.scaler.transform(self.X[rows]))
+        Z: Array = kept["Z"]
         return Z
 
     def check(self, candidates: list[Candidate]) -> list[Candidate]:
@@ -124,6 +126,11 @@ class LabelTask:
         """Return the class of each sample, as a position."""
         label: Index = np.searchsorted(self.classes, self.samples.y)
         return label
+
+    @property
+    def strata(self) -> Index:
+        """Return what each part of the samples should have some of."""
+        return self.label
 
     @property
     def n_values(self) -> int:
@@ -303,6 +310,11 @@ class NumberTask:
         """Return what is learned: the numbers, or their logarithms."""
         y = np.asarray(self.samples.y, dtype=np.float64)
         return np.log(y) if self.log else y
+
+    @cached_property
+    def strata(self) -> Index:
+        """Return one and the same for all: any part of the samples is as good as another."""
+        return np.zeros(len(self.target), dtype=np.intp)
 
     @cached_property
     def standard(self) -> "Standard":
