@@ -9,9 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 
 from benchmarks import tables
-from benchmarks.tables import cells, folds, methods, names, replay, sources, summary
-from mercer.search import Candidate
-from mercer.search.label_task import LabelTask
+from benchmarks.tables import cells, methods, names, sources, summary
 
 
 def test_the_coin_says_which_sets_decide_and_which_are_reported():

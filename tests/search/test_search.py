@@ -57,8 +57,8 @@ def test_candidates_are_named_estimators_with_or_without_a_grid():
 @pytest.mark.parametrize(
     ("candidates", "error", "message"),
     [
-        ([StumpSVC()], TypeError, "must map names"),
-        ({}, TypeError, "must map names"),
+        ([StumpSVC()], TypeError, "a candidate is a name"),
+        ({}, TypeError, "map names"),
         ({"a": StumpSVC}, TypeError, "candidate 'a' must be a classifier"),
         ({"a": RBF()}, TypeError, "candidate 'a' must be a classifier"),
         ({"a": StumpRegressor()}, TypeError, "candidate 'a' must be a classifier"),

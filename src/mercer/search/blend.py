@@ -30,7 +30,7 @@ from mercer.search.decisions import Decision, decision_values
 from mercer.search.spread import Spread
 
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
-N_PARTS = 5  # of the samples, each of which has weights made from the others
+N_PARTS, MANY_FOLDS = 5, 4  # parts of the samples, each with weights made from the others
 
 
 class Blend(ClassifierMixin, BaseEstimator):
@@ -233,25 +233,30 @@ class Ballot(NamedTuple):
             others = others if len(others) else mine
             finish = self.task.finish(values[others], self.rows[others])
             losses[mine] = self.task.judge(values[mine], self.rows[mine], finish)
-        return losses
+        weight = self.task.samples.weights[self.rows]  # a part counts by the weight of its samples
+        share = (np.bincount(self.part, weight) / np.maximum(np.bincount(self.part), 1))[self.part]
+        judged: Array = losses * share / share.mean()
+        return judged
 
 
 def _parts(race: Any, places: Index) -> Index:
-    """Return parts of the samples, with some of every class and every fold; of groups, whole ones.
+    """Return the folds; or, if they are few, parts with some of each fold and class, or of whole groups.
 
-    What calibrates the models of all folds together need not suit those of some.
+    What calibrates the models of one fold need not suit those of another.
     """
-    task, rows = race.task, race.rows[places]
-    if task.scoring.is_of_folds and len(np.unique(race.fold[places])) > 1:
-        return race.fold[places]
+    task, fold = race.task, race.fold[places]
+    n_folds, (rows, place) = len(np.unique(fold)), np.unique(race.rows[places], return_inverse=True)
+    if (n_folds >= MANY_FOLDS and len(rows) == len(places)) or (task.scoring.is_of_folds and n_folds > 1):
+        return fold
     if task.samples.groups is not None:
-        return np.unique(task.samples.groups[rows], return_inverse=True)[1] % N_PARTS
-    stratum = task.strata[rows]
-    counts = np.bincount(stratum)[np.unique(stratum)]
-    order = np.argsort(stratum, kind="stable")
-    place = np.empty(len(rows), dtype=np.intp)
-    place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    parts: Index = place % int(np.clip(counts.min(), 2, N_PARTS))
+        return np.unique(task.samples.groups[rows], return_inverse=True)[1][place] % N_PARTS
+    shuffled = np.random.RandomState(race.seed).permutation(len(rows))
+    stratum = task.strata[rows[shuffled]]
+    counts = np.unique(stratum, return_counts=True)[1]
+    number = np.empty(len(rows), dtype=np.intp)
+    order = shuffled[np.argsort(stratum, kind="stable")]
+    number[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    parts: Index = number[place] % int(np.clip(counts.min(), 2, N_PARTS))
     return parts
 
 

@@ -90,7 +90,6 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             race = Race(task, candidates, folds, seed, deadline, self.n_jobs, report)
             stopped = race.run(self.max_rows)
             race.check_some_worked()
-            self._forget()
             del self._next_look
             conclude = self._conclude if task.blends else self._conclude_pairs
             result = conclude(race, stopped, rows)
@@ -113,6 +112,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         measure = ranking.of_losses(float(losses.mean()), losses, ballot.places, entries)
         if not self.blend:  # the choice is among all settings, and the bootstrap tells what that is worth
             measure = ranking.measure(entries)
+        self._forget()
         names = names_of(race, members.entries)
         main = members.entries[0]
         if self.refit:
@@ -203,6 +203,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
                 return fitted, n_rows, True
             except Exception as error:  # the others do without it
                 race.fail(e, reason(error))
+                if not len(race.finalists()):
+                    raise
         return fitted, n_rows, False
 
     def _conclude_pairs(self, race: Race, stopped: str | None, rows: Index) -> SearchResult:
@@ -210,10 +212,10 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         ranking = Ranking(race)
         winner = race.choose(race.finalists())
         candidate, setting = race.entries[winner]
-        if self.refit:
-            fitted = race.task.fit(race.candidates[candidate], setting)
+        fitted = race.task.fit(race.candidates[candidate], setting) if self.refit else None
+        self._forget()
+        if fitted is not None:
             self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
-        self.best_index_ = winner
         return ranking.result()._replace(
             winner=race.candidates[candidate].name,
             settings=setting,

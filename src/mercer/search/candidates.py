@@ -201,6 +201,8 @@ def choose_candidates(
         ]
     elif isinstance(given, list | tuple):
         items = list(given)
+        if not items:
+            raise ValueError(f"no such candidates: []; there are {', '.join(one.name for one in known)}")
     else:
         items = []
     if not items:

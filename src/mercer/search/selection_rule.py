@@ -3,8 +3,8 @@
 Within a candidate, a setting therefore counts with its neighbours in the grid, which are good where it is
 good for a reason. Among candidates, each with the setting found so, the one with the lowest loss is taken. To
 take the first in a list that is within one standard error of it, or the one that leads most often on rows
-drawn with replacement, was no better on data that is kept for such questions
-(``python -m benchmarks tables --replay``); to blend them is, see `mercer.search.blend`.
+drawn with replacement, was no better on data that is kept for such questions; to blend them is, see
+`mercer.search.blend`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -40,6 +40,7 @@ from mercer.search.spread import Spread
 
 RARE = 1.0 / 12.0  # of the samples: a class with less is found by few scores
 DECIDED = ("balanced_accuracy", "f1", "f1_macro", "cost")  # scores that ask for a threshold of their own
+MOST_TRIED = 100  # thresholds
 FIRST = 5  # samples of each class, at least, that come first
 Folds = Sequence[tuple[Any, Any]]
 
@@ -252,7 +253,9 @@ class LabelTask:
             return Decision((1.0 / rates) / np.sum(1.0 / rates))
         if scoring.name not in DECIDED or n_classes > 2:
             return Decision.most_probable(n_classes)
-        tried = np.unique(np.quantile(chances[:, scoring.positive], np.linspace(0.02, 0.98, 97)))
+        seen = np.unique(chances[:, scoring.positive])  # a threshold is between two of them
+        seen = seen[np.unique(np.linspace(0, len(seen) - 1, MOST_TRIED).astype(int))]
+        tried = (seen[1:] + seen[:-1]) / 2.0 if len(seen) > 1 else seen
         every = [Decision.at(float(t), scoring.positive) for t in tried]
         means = [self._judge(one.choose(chances), np.zeros((len(rows), 1)), rows).mean() for one in every]
         best = np.flatnonzero(np.round(means, 9) == np.round(min(means), 9))
