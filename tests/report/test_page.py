@@ -9,7 +9,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -55,36 +55,6 @@ EVERYWHERE = {
 
 
 INSIDE = {"stump": {"shapes"}, "boosted": {"rounds"}, "kernelboost": {"rounds", "gaussians"}}
-
-
-def data_of(n_classes, n_features=4):
-    X, y = make_classification(
-        60, n_features, n_informative=n_features, n_redundant=0, n_classes=n_classes,
-        n_clusters_per_class=1, random_state=0,
-    )  # fmt: skip
-    return X, np.array([SCRIPT, "$a_b^", "c & d"])[y]
-
-
-@pytest.mark.filterwarnings("ignore:γ is zero")  # there is little to idealize in these rows
-@pytest.mark.parametrize(
-    ("name", "n_classes"), [*((name, 3) for name in WINNERS), ("linear", 2), ("stump", 2), ("boosted", 2)]
-)
-def test_every_kind_of_winner_has_a_page(tmp_path, name, n_classes):
-    X, y = data_of(n_classes)
-    names = [f"<b>{d}</b> $x_{d}$ \"quoted\" 'so'" for d in range(4)]
-    search = search_for({name: WINNERS[name]}, X, y)
-    found = report(
-        tmp_path, search, X, y, feature_names=names, about={"<i>data</i>": "<img src=x onerror=y>"}
-    )
-    assert found.sections == EVERYWHERE | INSIDE.get(name, set()) | ({"curves"} if n_classes == 2 else set())
-    assert not found.all("script")
-    assert not found.all("i")
-    assert not found.all("b")
-    assert SCRIPT in found.text
-    assert "<img src=x onerror=y>" in found.text
-    left_out = {"Shape functions": "shapes", "Error by round": "rounds", "Gaussians": "gaussians"}
-    for title, key in left_out.items():
-        assert (f"{title}:" in found.text) == (key not in found.sections)
 
 
 def test_every_image_is_inside_the_file_and_has_words_for_those_who_do_not_see_it(tmp_path, iris):

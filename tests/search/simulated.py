@@ -60,7 +60,12 @@ COSTS = {"line": (0.03, 1.0), "near": (0.1, 2.0), "tree": (0.02, 1.1), "slow": (
 
 def costly_candidates(clock: SimulatedClock, *, numbers: bool = False) -> dict[str, Candidate]:
     """Return candidates whose time grows as they say."""
-    classifiers = [LogisticRegression(max_iter=300), KNeighborsClassifier(7), DecisionTreeClassifier(max_depth=5), GaussianNB()]
+    classifiers = [
+        LogisticRegression(max_iter=300),
+        KNeighborsClassifier(7),
+        DecisionTreeClassifier(max_depth=5),
+        GaussianNB(),
+    ]
     regressors = [Ridge(), KNeighborsRegressor(7), DecisionTreeRegressor(max_depth=5), Ridge(10.0)]
     kind = CostlyRegressor if numbers else CostlyClassifier
     inner = regressors if numbers else classifiers
@@ -88,7 +93,9 @@ def make_truth(seed: int, n_classes: int, rarest: float = 1.0) -> Truth:
 
     def draw(n: int, number: int) -> tuple[Any, Any]:
         some = np.random.default_rng([seed, number])
-        y = np.concatenate([np.repeat(np.arange(n_classes), 2), some.choice(n_classes, n - 2 * n_classes, p=shares)])
+        y = np.concatenate(
+            [np.repeat(np.arange(n_classes), 2), some.choice(n_classes, n - 2 * n_classes, p=shares)]
+        )
         return centres[y] + some.normal(size=(n, n_features)), y
 
     return Truth(draw, n_classes)

@@ -35,7 +35,10 @@ def slow_selection(values, label, sample_weight):
     for _ in range(N_STEPS):
         every = range(len(values))
         chosen.append(
-            min(every, key=lambda k: round(loss(np.mean([values[j] for j in [*chosen, k]], axis=0)) / len(label), 9))
+            min(
+                every,
+                key=lambda k: round(loss(np.mean([values[j] for j in [*chosen, k]], axis=0)) / len(label), 9),
+            )
         )
     return np.array([chosen.count(k) / N_STEPS for k in range(len(values))])
 
@@ -55,7 +58,9 @@ def ballot_of(said, label, n_parts=4, scoring=None):
     task, n = task_of(label, scoring), len(label)
     every = np.arange(n)
     values = [np.asarray(one)[:, None] for one in said]
-    costs = [task.blend_losses(task.unit(one, every, plain=True).values(one)[None], every)[0] for one in values]
+    costs = [
+        task.blend_losses(task.unit(one, every, plain=True).values(one)[None], every)[0] for one in values
+    ]
     numbers = np.arange(len(said))
     return Ballot(task, numbers, numbers, values, np.array(costs), every, every, every * n_parts // n)
 

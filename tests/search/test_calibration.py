@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 import mercer
 from mercer import KernelSearchCV, StumpSVC
-from mercer.search.calibration import Calibration, by_class, fit_calibration
+from mercer.search.calibration import fit_calibration
 
 
 def draw(rng, n, n_classes, slope=2.0, offsets=0.0):

@@ -29,7 +29,12 @@ def make_table(seed, n=120, n_classes=2):
 
 def search_classes(seed, table, y, budget, **options):
     search = KernelSearchCV(
-        ["stump", "linear", "RBF-SVM"], budget=budget, encoder=TableEncoder(), random_state=seed, cv=3, **options
+        ["stump", "linear", "RBF-SVM"],
+        budget=budget,
+        encoder=TableEncoder(),
+        random_state=seed,
+        cv=3,
+        **options,
     )
     return search.fit(table, y, clock=SimulatedClock(tick=0.004))
 
@@ -91,7 +96,9 @@ def test_more_budget_never_fits_fewer_rows_nor_a_clearly_worse_model(seed, numbe
             search.fit(X, (y + X[:, 0]) if numbers else y, clock=clock)
         check_members(search)
         rows.append(search.rows_used_)
-        assert {one[-1].n_rows_ for _, one in search.model_.members if hasattr(one[-1], "n_rows_")} == {rows[-1]}
+        assert {one[-1].n_rows_ for _, one in search.model_.members if hasattr(one[-1], "n_rows_")} == {
+            rows[-1]
+        }
         assert clock.time <= 1.25 * budget + 3.0
         errors.append(1.0 - search.score(X_new, (y_new + X_new[:, 0]) if numbers else y_new))
     assert rows == sorted(rows) and rows[-1] == 6000
@@ -105,7 +112,9 @@ def test_the_announced_interval_covers_the_error_of_the_model_that_is_handed_ove
         clock, budget = SimulatedClock(), (2.0, 6.0, 60.0)[seed % 3]
         X, y = truth.draw((150, 400, 1500, 3000)[(seed // 4) % 4], 0)
         with warnings.catch_warnings(action="ignore"):
-            search = KernelSearchCV(costly_candidates(clock), budget=budget, random_state=seed).fit(X, y, clock=clock)
+            search = KernelSearchCV(costly_candidates(clock), budget=budget, random_state=seed).fit(
+                X, y, clock=clock
+            )
         X_new, y_new = truth.draw(20_000, 1)
         measure = search.result_.measure
         covered.append(measure.low <= np.mean(search.predict(X_new) != y_new) <= measure.high)

@@ -101,7 +101,9 @@ def test_the_choice_of_C_gets_its_groups(estimator):
     with pytest.raises(ValueError, match="inconsistent"):
         estimator("cv", cv=GroupKFold(4)).fit(X, Y, groups=GROUPS[:-1])
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(StandardScaler(), estimator("cv", cv=GroupKFold(4)).set_fit_request(groups=True))
+        routed = make_pipeline(
+            StandardScaler(), estimator("cv", cv=GroupKFold(4)).set_fit_request(groups=True)
+        )
         assert routed.fit(X, Y, groups=GROUPS)[-1].C_ > 0
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.random import RandomState
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import RBF, DotProduct
@@ -13,7 +12,7 @@ from mercer import ClippedScaler, IdealizedKernel, KernelSearchCV, KernelSVC, Pa
 from mercer.kernels import Projected
 from mercer.search import Candidate
 from mercer.search import pairs as pair_task
-from mercer.search.pairs import PairTask, many_components, neighbour_ranks, pair_distances
+from mercer.search.pairs import many_components, neighbour_ranks, pair_distances
 from search.odd_classifiers import start_journal
 from search.test_pair_folds import pairs_of
 from stand_ins import Stop
@@ -136,17 +135,6 @@ def test_more_pairs_than_fit_at_once_give_the_same_distances():
     assert len(pairs) > 3000
     expected = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
     assert_allclose(pair_distances(Projected(np.eye(4)), X, pairs), expected, rtol=1e-9)
-
-
-def noise_race(rng, n_candidates=6, sizes=(40, 40), seed=0):
-    """Return a race whose candidates say anything at all of pairs, half of them similar."""
-    candidates = [Candidate(str(k), None, {}) for k in range(n_candidates)]
-    tests = [Pairs(np.zeros((n - n // 2, 2)), np.zeros((n // 2, 2))) for n in sizes]
-    race, one = PairRace(candidates, tests, seed), np.ones(1)
-    for fold, n in enumerate(sizes):
-        for i in range(n_candidates):
-            race.record(i, race.of(i), fold, Outcome(rng.normal(size=(n, 1)), one, one, 1.0, {}))
-    return race
 
 
 def test_on_pairs_at_random_the_reported_auc_stays_near_one_half():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -24,7 +24,7 @@ from mercer import (
     save,
 )
 from mercer.kernels import Perceptron, Rescaled
-from mercer.search import Candidate, SearchWarning
+from mercer.search import SearchWarning
 from mercer.search.words import describe_measure, describe_model, expected_on_new_samples
 
 SOME = {

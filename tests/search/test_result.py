@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from mercer import BoostedKernel, KernelSearchCV, KernelSVC, Pairs, StumpSVC
+from mercer import KernelSearchCV, KernelSVC, Pairs, StumpSVC
 from mercer.commands.outputs import as_json
-from mercer.search import Candidate, SearchResult, default_candidates
-from mercer.search.task import LabelTask
+from mercer.search import SearchResult, default_candidates
 from mercer.search.pairs import PairTask
 from mercer.search.result import FINISHED
+from mercer.search.task import LabelTask
 
 SOME = {
     "linear": (KernelSVC(), {"C": [0.01, 0.1, 1.0]}),
@@ -61,9 +61,7 @@ def test_candidates_are_ranked_best_first_and_the_winner_is_one_of_them():
 
 def test_the_names_of_proposed_candidates_are_those_that_a_task_says():
     assert tuple(one.name for one in default_candidates(100, 3, 0)) == LabelTask.names
-    assert {one.name for one in default_candidates(100, 3, 0, unlabelled=True)} == set(
-        LabelTask.names
-    )
+    assert {one.name for one in default_candidates(100, 3, 0, unlabelled=True)} == set(LabelTask.names)
     pairs = PairTask(np.zeros((3, 1)), Pairs([(0, 1)], [(0, 2)]).check(3))
     assert tuple(one.name for one in pairs.candidates(None, 0)) == PairTask.names
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import label_binarize
 from sklearn.svm import SVC
 
-from mercer import ClippedScaler, KernelSearchCV, StumpSVC, load, save
+from mercer import ClippedScaler, KernelSearchCV, load, save
 from mercer.search import scoring
 from mercer.search.scoring import Judged, find_scoring
 

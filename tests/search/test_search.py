@@ -12,15 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC
 
 import mercer
 from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpRegressor, StumpSVC
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
-from mercer.search.task import LabelTask, order_by_class
+from mercer.search.task import LabelTask
 from search.odd_classifiers import Sign, start_journal, two_blobs
 from stand_ins import PATIENCE
 
@@ -183,7 +182,9 @@ def test_an_svm_on_the_kernel_that_was_found_decides_as_the_winner_does(model):
     assert isinstance(search.best_kernel_, Rescaled)
     K = search.best_kernel_(X)
     svc = SVC(kernel="precomputed", C=model.C, tol=1e-6).fit(K - K.mean(), y)
-    assert_allclose(svc.decision_function(K - K.mean()), search.best_estimator_.decision_function(X), atol=5e-3)
+    assert_allclose(
+        svc.decision_function(K - K.mean()), search.best_estimator_.decision_function(X), atol=5e-3
+    )
 
 
 def test_a_winner_with_a_C_of_its_own_choice_has_a_kernel_and_a_stranger_has_none():

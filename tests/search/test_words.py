@@ -20,7 +20,6 @@ from mercer.search.words import (
     describe_difference,
     describe_measure,
     describe_model,
-    describe_rule,
     describe_settings,
     doubts,
     expected_on_new_samples,
@@ -164,7 +163,9 @@ def test_doubts_are_told_of_folds_of_rivals_and_of_the_majority():
     few, rival, nothing = doubts(alone)
     assert few == "The error rests on 1 of 5 folds: it is less certain."
     assert rival == "No other candidate was compared with a: more time allows for that."
-    assert nothing.startswith("The model is not significantly better than always 'ok' (difference −0.2 [−0.5, +0.1])")
+    assert nothing.startswith(
+        "The model is not significantly better than always 'ok' (difference −0.2 [−0.5, +0.1])"
+    )
     assert "balanced accuracy" in nothing
     assert expected_on_new_samples(alone) == (
         "Expected error on new samples: 0.0 ± 1.0 % (95 % interval 0.0 to 20.0 %), corrected for all "

@@ -117,20 +117,23 @@ def learn(
     ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
     blend: Annotated[
-        bool, typer.Option("--blend/--no-blend", help="A model of several members, or the best candidate alone.")
+        bool,
+        typer.Option("--blend/--no-blend", help="A model of several members, or the best candidate alone."),
     ] = True,
     cost: Annotated[
         str,
         typer.Option(
             metavar="FP=1,FN=5",
-            help="What errors cost, instead of --scoring: a false alarm, and a sample of the rarer class that is "
+            help="What errors cost, instead of --scoring: a false alarm, and one of the rarer class that is "
             "missed.",
         ),
     ] = "",
     log: Annotated[
         bool, typer.Option("--log", help="Learn the logarithm of a number: errors grow with the value.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and warnings.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print nothing but the result and warnings.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help=JOBS_HELP)] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
@@ -211,7 +214,9 @@ def costs(text: str) -> dict[str, float] | None:
         found = {name.strip(): float(value) for name, value in (part.split("=") for part in names(text))}
     except ValueError:
         found = {"": 0.0}
-    if found and (set(found) != {"FP", "FN"} or not all(0.0 < value < float("inf") for value in found.values())):
+    if found and (
+        set(found) != {"FP", "FN"} or not all(0.0 < value < float("inf") for value in found.values())
+    ):
         raise WrongRequestError(f"--cost is two numbers above 0, such as FP=1,FN=5, not {text!r}.")
     return found or None
 

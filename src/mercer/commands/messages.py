@@ -122,7 +122,11 @@ def leaderboard_table(
     for one in result.candidates:
         cells = [
             f"{one.name} *" if one.name in result.stars() else one.name,
-            *([f"{100 * result.blend[one.name]:.0f} %" if one.name in result.blend else ""] if result.blend else []),
+            *(
+                [f"{100 * result.blend[one.name]:.0f} %" if one.name in result.blend else ""]
+                if result.blend
+                else []
+            ),
             describe_measure(one.measure),
             *([describe_difference(one.difference, result.metric)] if comparison else []),
             f"{one.fit_seconds:.2f}" if np.isfinite(one.fit_seconds) else "",

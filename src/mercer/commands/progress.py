@@ -49,8 +49,8 @@ class Watcher:
             return "timing each candidate on a few rows (the first time after installation: compiling)"
         seconds = time.monotonic() - self.start
         far = min(seconds / self.budget, 1.0) if self.budget else 0.0
-        bar = f"{'█' * round(BAR * far)}{'░' * (BAR - round(BAR * far))} {max(self.budget - seconds, 0.0):.0f} s left"
-        title = f"{bar} (Ctrl-C: take the best so far)"
+        bar, left = "█" * round(BAR * far), max(self.budget - seconds, 0.0)
+        title = f"{bar:░<{BAR}} {left:.0f} s left (Ctrl-C: take the best so far)"
         return leaderboard_table(self.result, title, shows_settings=self.console.width >= WIDTH)
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -76,5 +76,6 @@ class Watcher:
         if seconds < self._next or not result.compared():
             return
         self._next = seconds + EVERY
-        line = f"{seconds:.0f} s: {len(result.compared())} candidates compared; first {progress_line(result.compared()[0])}"
+        first = progress_line(result.compared()[0])
+        line = f"{seconds:.0f} s: {len(result.compared())} candidates compared; first {first}"
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)

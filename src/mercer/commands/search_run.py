@@ -35,7 +35,6 @@ class Options(NamedTuple):
     scoring: str | None = None
     blend: bool = True
 
-
     cost: dict[str, float] | None = None
     log: bool = False
 
@@ -143,7 +142,7 @@ def learn_task(
 
 
 def warnings_of(task: Task, options: Options) -> list[str]:
-    """Say what should be known before time is spent: that a class is rare, or that a column looks like groups."""
+    """Say what should be known before time is spent: a class is rare, a column looks like groups."""
     said = list(task.hints)
     if task.kind == CLASS and options.scoring is None and options.cost is None:
         y = np.asarray(task.y)

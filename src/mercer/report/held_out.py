@@ -96,7 +96,10 @@ def measure(kernel: Any, data: HeldOut, some: Index) -> Figures:
 def measure_numbers(kernel: Any, data: HeldOut, some: Index) -> Figures:
     """Return how well a kernel knows the numbers of held-out samples: neighbours, by the R² of their mean."""
     y = data.y[some]
-    from_mean, guess = y - y.mean(), data.y_others[nearest_rows(kernel, data, some, N_NEIGHBOURS)].mean(axis=1)
+    from_mean, guess = (
+        y - y.mean(),
+        data.y_others[nearest_rows(kernel, data, some, N_NEIGHBOURS)].mean(axis=1),
+    )
     return Figures(_aligned(kernel, data.X[some], np.outer(from_mean, from_mean)), float(r2_score(y, guess)))
 
 
@@ -107,7 +110,9 @@ def _aligned(kernel: Any, X: Array, ideal: Array) -> float:
 def nearest_rows(kernel: Any, data: HeldOut, some: Any, n: int) -> Index:
     """Return, for some held-out samples, which n of the others are nearest by the kernel's distance."""
     # ‖φ(x) − φ(z)‖² without k(x, x), which changes no order
-    D = np.asarray(kernel.diag(data.X_others))[None, :] - 2.0 * np.asarray(kernel(data.X[some], data.X_others))
+    D = np.asarray(kernel.diag(data.X_others))[None, :] - 2.0 * np.asarray(
+        kernel(data.X[some], data.X_others)
+    )
     D[data.rows[some][:, None] == data.other_rows[None, :]] = np.inf  # nobody is a neighbour of itself
     nearest: Index = np.argsort(D, axis=1, kind="stable")[:, :n]
     return nearest

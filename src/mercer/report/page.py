@@ -71,7 +71,8 @@ class Report:
     """The report of a search: answers to the questions that people ask, in words, plots and tables.
 
     What it says of samples is what the model says of those that the search held out: nothing is fitted anew.
-    What cannot be shown of a model is left out, and the report says why. The same search, samples and random seed give the same page. A notebook
+    What cannot be shown of a model is left out, and the report says why. The same search, samples and random
+    seed give the same page. A notebook
     shows the report where it is the last value of a cell.
 
     Parameters

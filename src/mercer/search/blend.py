@@ -10,8 +10,8 @@ probabilities; numbers are in the same units already. A sum of kernel machines i
 their kernels. The weights come from greedy selection [CNCK04]: the member is added that makes the log loss of
 held-out samples lowest (of numbers the squared error, or the absolute one if that is the score), again and
 again; one that is added twice counts twice. Among numbers the mean may be a member: it draws the others
-towards it. A last calibration, and the decision for a class, are made from the blend's values for samples that
-had no part in its weights.
+towards it. A last calibration, and the decision for a class, are made from the blend's values for samples
+that had no part in its weights.
 
 [CNCK04] Caruana, Niculescu-Mizil, Crew, Ksikes: Ensemble selection from libraries of models. ICML 2004.
 """
@@ -90,9 +90,12 @@ class Blend(ClassifierMixin, BaseEstimator):
     def contributions(self, X: Any) -> Array:
         """Return the part of each member in the sum, (n_members, n_samples, n_classes)."""
         parts = zip(self.members, self.weights, self.units, strict=True)
-        return np.array([
-            w * unit.values(decision_values(one[-1], one[:-1].transform(X), self.classes)) for (_, one), w, unit in parts
-        ])
+        return np.array(
+            [
+                w * unit.values(decision_values(one[-1], one[:-1].transform(X), self.classes))
+                for (_, one), w, unit in parts
+            ]
+        )
 
     def _sum(self, X: Any) -> Array:
         total: Array = self.contributions(X).sum(axis=0)
@@ -117,7 +120,12 @@ class NumberBlend(RegressorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, members: list[tuple[str, Any]], weights: Array, spread: Spread, unseen: UnseenErrors, log: bool = False
+        self,
+        members: list[tuple[str, Any]],
+        weights: Array,
+        spread: Spread,
+        unseen: UnseenErrors,
+        log: bool = False,
     ) -> None:
         self.members = members
         self.weights = weights
@@ -192,7 +200,9 @@ class Ballot(NamedTuple):
         places = race.scored(entries)[1]
         rows = race.rows[places]
         said = [race.said[e][places] for e in entries]
-        costs = [task.blend_losses(task.unit(one, rows, plain=True).values(one)[None], rows)[0] for one in said]
+        costs = [
+            task.blend_losses(task.unit(one, rows, plain=True).values(one)[None], rows)[0] for one in said
+        ]
         weight = task.samples.weights[rows]
         return cls(
             task, entries, race.rule.candidate[entries], said, np.array(costs) * weight, places, rows,
@@ -221,7 +231,9 @@ class Ballot(NamedTuple):
             own = self.own(others)
             weights, units = self.weigh(own, others)
             values[mine] = sum(
-                w * unit.values(self.said[j][mine]) for w, unit, j in zip(weights, units, own, strict=True) if w
+                w * unit.values(self.said[j][mine])
+                for w, unit, j in zip(weights, units, own, strict=True)
+                if w
             )
         return values
 

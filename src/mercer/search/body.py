@@ -355,7 +355,9 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             return Counted(X, y, groups, None, self.cv, every)
         sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counts, cv = sample_weight > 0, self.cv
-        if not isinstance(cv, int) and not counts.all():  # folds of all samples, by the numbers of those that count
+        if (
+            not isinstance(cv, int) and not counts.all()
+        ):  # folds of all samples, by the numbers of those that count
             number, splits = np.cumsum(counts) - 1, check_cv(cv, y, classifier=is_classifier(self))
             parts = ((every[a], every[b]) for a, b in splits.split(X, y, groups))
             cv = [(number[a[counts[a]]], number[b[counts[b]]]) for a, b in parts]

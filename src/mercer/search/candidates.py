@@ -88,7 +88,7 @@ def default_candidates(
     First those that are good on most data (of rows without labels only KernelBoost makes much); the order and
     what is left out of the learners' full strength for the sake of time were settled on the sets of [LL05],
     with other splits than those of the published comparison. Of few rows with labels the idealized kernel
-    takes part on request only: there it takes a fifth of the time of all, and the blend is as good without it.
+    takes part on request only: it takes a fifth of the time of all, and the blend is as good without it.
     """
     # with their solvers; a model that was found predicts without them
     from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
@@ -116,7 +116,9 @@ def default_candidates(
         Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth, not two),
         Candidate("tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, growth, few),
         Candidate("perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, growth),
-        Candidate("perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two),
+        Candidate(
+            "perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two
+        ),
         Candidate("superkernel", KernelSVC(Superkernel()), penalties),
         rbf_candidate(n_features, many, random_state),
         Candidate("stump", StumpSVC(**loss, **bins), {"C": STUMP_CS}, 1.3),
@@ -175,7 +177,9 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             {"learner__length_scale": widths},
             **ridge,
         ),
-        Candidate("stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3),
+        Candidate(
+            "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
+        ),
         Candidate("relevance", KernelRegressor(relevance, **how), {}, **ridge),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]

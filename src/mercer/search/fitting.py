@@ -29,7 +29,9 @@ TELLING = (ValueError, MemoryError, RuntimeError, ArithmeticError, np.linalg.Lin
 class Judge(Protocol):
     """A task, as far as an evaluation knows it."""
 
-    def fit(self, candidate: Candidate, setting: Mapping[str, Any], train: Any, shared: Any = None) -> "Fitted":
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], train: Any, shared: Any = None
+    ) -> "Fitted":
         """Fit a setting to what there is to learn from."""
 
     def say(self, fitted: "Fitted", test: Any) -> Array:

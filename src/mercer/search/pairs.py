@@ -80,7 +80,9 @@ class PairTask:
     def candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare."""
         known = pair_candidates(self.pairs, len(self.X), seed)
-        return choose_candidates(given, known, _is_learner, "a learner such as IdealizedKernel, or (learner, grid)", GROWTH)
+        return choose_candidates(
+            given, known, _is_learner, "a learner such as IdealizedKernel, or (learner, grid)", GROWTH
+        )
 
     def baseline(self) -> None:
         """Return nothing: the plain metric, with which others are compared, learns nothing."""
@@ -93,7 +95,9 @@ class PairTask:
     def folds(self, cv: Any, seed: int) -> PairFolds:
         """Return pairs to learn from and pairs to be scored on."""
         if not isinstance(cv, int):
-            raise TypeError(f"folds of pairs are drawn by the search: cv must be a number of folds, not {cv!r}")
+            raise TypeError(
+                f"folds of pairs are drawn by the search: cv must be a number of folds, not {cv!r}"
+            )
         return split_pairs(self._pairs, len(self.samples.X), cv, RandomState(seed))
 
     @cached_property
@@ -101,7 +105,9 @@ class PairTask:
         """Return the pairs by the numbers of the samples that are looked at."""
         return Pairs(*(np.searchsorted(self.samples.y, kind) for kind in self.pairs))
 
-    def fit(self, candidate: Candidate, setting: Mapping[str, Any], pairs: Any = None, shared: Any = None) -> Fitted:
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], pairs: Any = None, shared: Any = None
+    ) -> Fitted:
         """Fit a scaler, which sees no pair, and a learner to some pairs, or to all."""
         X, pairs = self.samples.X, self._pairs if pairs is None or isinstance(pairs, np.ndarray) else pairs
         scaler = fit_scaler(X, self.unlabelled)

@@ -107,7 +107,11 @@ class Race:
         self.fit_seconds, self.predict_seconds = np.zeros(n), np.zeros(n)
         self.n_trained = np.zeros(n, dtype=int)
         self.wanted = np.ones(n, dtype=int)  # folds of the rung that an entry was scored on last
-        self.alive, self.lost, self.broken = np.ones(n, dtype=bool), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.alive, self.lost, self.broken = (
+            np.ones(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+        )
         self.fates: dict[int, Fate] = {}
         self.paces: dict[int, list[Pace]] = {}
         self.waits = False  # whether something was not done for want of time
@@ -131,7 +135,11 @@ class Race:
     def shares(self, max_rows: int) -> list[float]:
         """Return the rungs: shares of the samples. Without a deadline there are so many at most."""
         n = len(self.task.samples.y) if self.task.blends else 1
-        most, sizes, m = n if self.deadline.budget is not None else min(n, max_rows), list[float](), FIRST_RUNG
+        most, sizes, m = (
+            n if self.deadline.budget is not None else min(n, max_rows),
+            list[float](),
+            FIRST_RUNG,
+        )
         while 2 * m < most:
             sizes.append(m)
             m *= TIMES
@@ -260,8 +268,8 @@ class Race:
         """Run the race; return what stopped it, if anything."""
         stopped = None
         try:
-            # evaluations silence warnings themselves; if they are threads, whose filters are the same, the last
-            # one to end would leave them silent
+            # evaluations silence warnings themselves; of threads, whose filters are the same, the last one to
+            # end would leave them silent
             with warnings.catch_warnings(action="ignore"):
                 stopped = self._climb(max_rows)
         except KeyboardInterrupt:
@@ -296,7 +304,9 @@ class Race:
                 outcome = self._evaluate(i, settings[:1], train, test)
                 if outcome.seconds <= LOADING or outcome.seconds > 0.1 * self.deadline.budget:
                     break
-            shares = self._learns(i) and not any(name.startswith("learner__") for name in self.candidates[i].grid)
+            shares = self._learns(i) and not any(
+                name.startswith("learner__") for name in self.candidates[i].grid
+            )
             n_times = 1.0 + (SHARED if shares else 1.0) * (len(settings) - 1)
             self.paces[i] = [Pace(TRIAL_ROWS, outcome.seconds * n_times, outcome.seconds)]
 
@@ -352,7 +362,7 @@ class Race:
         return some, self.starts[k] + np.arange(n_test), _first(test, n_test)
 
     def _order(self) -> list[int]:
-        """Return the candidates in the order in which there is time for them: the best, or quick ones first."""
+        """Return the candidates in the order in which they have time: the best, or quick ones, first."""
         running = self.running()
         if not len(self.finalists()):
             return sorted(
@@ -361,7 +371,9 @@ class Race:
         best = {i: self.best_of(i) for i in running}
         known = [i for i in running if best[i] is not None]
         errors = self.errors(np.array([best[i] for i in known], dtype=np.intp)) if known else []
-        return [i for _, i in sorted(zip(errors, known, strict=True))] + [i for i in running if best[i] is None]
+        return [i for _, i in sorted(zip(errors, known, strict=True))] + [
+            i for i in running if best[i] is None
+        ]
 
     def _has_time(self, i: int, k: int, n_folds: int, n: int) -> bool:
         """Return whether there is time for a candidate: for half of the folds, then for one more."""
@@ -417,7 +429,9 @@ class Race:
             outcome = self._evaluate(self.baseline, [{}], train, test)
             self._record(self.baseline, self.of(self.baseline), places, outcome, 0, len(self.folds))
 
-    def _record(self, i: int, entries: Index, places: Index, outcome: Outcome, n_rows: int, n_folds: int) -> None:
+    def _record(
+        self, i: int, entries: Index, places: Index, outcome: Outcome, n_rows: int, n_folds: int
+    ) -> None:
         """Keep what came of a candidate on a fold."""
         for e, values, losses, seconds, more in zip(
             entries, outcome.values, outcome.losses, outcome.fit_seconds, outcome.predict_seconds, strict=True
@@ -452,7 +466,9 @@ class Race:
         running = self.running() if self.task.blends else []
         for i in running:
             self._drop_alike(i)
-        entries = np.array([e for i in running for e in self.of(i, alive=True) if e in self.said], dtype=np.intp)
+        entries = np.array(
+            [e for i in running for e in self.of(i, alive=True) if e in self.said], dtype=np.intp
+        )
         if len(entries) < 2:
             return
         able = entries[[self.is_affordable(e) for e in entries]]
@@ -483,7 +499,9 @@ class Race:
         """Return whether the paired differences to the best are that many standard errors above zero."""
         difference = self.losses[:, entry] - self.losses[:, best]
         difference = difference[np.isfinite(difference)]
-        if self.task.scoring.is_of_folds or not len(difference):  # of whole folds there is no noise to be seen
+        if self.task.scoring.is_of_folds or not len(
+            difference
+        ):  # of whole folds there is no noise to be seen
             return False
         noise = np.sqrt(np.mean(difference**2) / len(difference))
         return bool(difference.mean() > errors * noise + self.task.slack(len(difference)))
@@ -500,12 +518,15 @@ class Race:
         leader = min(bests.values(), key=lambda e: (e not in finalists, float(np.nanmean(self.losses[:, e]))))
         for i, e in bests.items():
             if e not in finalists and not self.is_affordable(e):
-                note = f"no time to fit it to {self.n_all} samples: that takes about {self.last_seconds(e):.0f} s"
+                seconds = self.last_seconds(e)
+                note = f"no time to fit it to {self.n_all} samples: that takes about {seconds:.0f} s"
                 self.fates[i] = Fate(OUT_OF_TIME, note)
                 self.alive[self.of(i)] = False
             elif e != leader and self._is_behind(e, leader, CLEARLY):
                 self.alive[self.of(i)] = False
-                self.fates[i] = Fate(DROPPED, f"left after {self.n_rows(share)} samples: clearly behind the best")
+                self.fates[i] = Fate(
+                    DROPPED, f"left after {self.n_rows(share)} samples: clearly behind the best"
+                )
             else:
                 near = (self.rule.nearby[e] > 0) & ~self.broken
                 self.alive[np.setdiff1d(self.of(i), np.flatnonzero(near))] = False
@@ -515,7 +536,9 @@ class Race:
         if self.is_affordable(entry):
             return self.n_all
         seconds, n = LAST * (self.deadline.budget or 0.0), int(self.n_trained[entry])
-        times = (seconds / max(self.last_seconds(entry, n), 1e-9)) ** (1.0 / self.growth(int(self.rule.candidate[entry])))
+        times = (seconds / max(self.last_seconds(entry, n), 1e-9)) ** (
+            1.0 / self.growth(int(self.rule.candidate[entry]))
+        )
         return int(np.clip(n * times, n, self.n_all))
 
     def fail(self, entry: int, why: str) -> None:

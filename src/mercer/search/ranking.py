@@ -100,7 +100,9 @@ class Ranking:
             columns.append(_chosen(values, rule))
         return self._difference(means[0] - means[1], columns[0] - columns[1], places, entries)
 
-    def compare_model(self, losses: Array, places: Index, entries: Index, candidate: int | None) -> Difference:
+    def compare_model(
+        self, losses: Array, places: Index, entries: Index, candidate: int | None
+    ) -> Difference:
         """Return how much larger the model's value is than a candidate's: both are corrected for choices.
 
         The candidate's setting for a fold is the one that is best on the others.

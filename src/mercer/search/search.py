@@ -1,4 +1,4 @@
-"""Searches that compare kernels on the user's data, and predict by a blend of the best: classes or numbers."""
+"""Searches that compare kernels on the user's data, and predict by a blend of the best."""
 
 import warnings
 from typing import Any, Self
@@ -192,7 +192,12 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         """
         self._check_parameters()
         if y is None and pairs is not None:
-            given = {"groups": groups, "sample_weight": sample_weight, "scoring": self.scoring, "cost": self.cost}
+            given = {
+                "groups": groups,
+                "sample_weight": sample_weight,
+                "scoring": self.scoring,
+                "cost": self.cost,
+            }
             self._search_pairs(X, pairs, unlabelled, given, clock)
             return self
         if pairs is not None:
@@ -207,8 +212,12 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         if self.cost is not None and self.scoring is not None:
             raise ValueError("give scoring or cost, not both: costs are a score")
         more = self._encode_more(unlabelled, X.shape[1])
-        score = find_scoring(self.scoring, y, weight) if self.cost is None else find_costs(self.cost, y, weight)
-        self._search(LabelTask(Samples(X, y, more, groups, weight, {}), score, self.class_weight), cv, clock, rows)
+        score = (
+            find_scoring(self.scoring, y, weight) if self.cost is None else find_costs(self.cost, y, weight)
+        )
+        self._search(
+            LabelTask(Samples(X, y, more, groups, weight, {}), score, self.class_weight), cv, clock, rows
+        )
         self._classes: NDArray[Any] | None = classes
         self._positive = find_positive(y, weight)
         return self
@@ -243,7 +252,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
 
     @available_if(lambda self: self._classifies())
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable classes, or what a threshold makes of probabilities (`result_.decision`)."""
+        """Return the most probable classes, or what a threshold makes of them (`result_.decision`)."""
         labels: NDArray[Any] = self._model().predict(self._encode(X, reset=False))
         return labels
 
@@ -307,7 +316,7 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
     best_score_, std_error_ : float
         The expected score on new samples, greater is better, with its standard error; its 95 % interval is in
         ``result_.measure``.
-    result_, encoder_, best_name_, best_settings_, best_estimator_, best_kernel_, cv_results_, leaderboard_, stopped_
+    result_, encoder_, best_name_, best_settings_, best_estimator_, best_kernel_, cv_results_, leaderboard_
         As in `KernelSearchCV`; differences are those to RBF ridge regression.
 
     Examples
@@ -386,7 +395,9 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
         more = self._encode_more(unlabelled, X.shape[1])
         for sentence in [] if self.log else describe_target(y):
             warnings.warn(sentence, SearchWarning, stacklevel=3)
-        task = NumberTask(Samples(X, y, more, groups, weight, {}), find_number_scoring(self.scoring, y), self.log)
+        task = NumberTask(
+            Samples(X, y, more, groups, weight, {}), find_number_scoring(self.scoring, y), self.log
+        )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", TWO_VALUES)  # once is enough
             self._search(task, cv, clock, rows)

@@ -65,7 +65,9 @@ class Samples(NamedTuple):
         """Return how much each sample counts."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
-    def fit(self, candidate: Candidate, setting: Mapping[str, Any], y: Any, rows: Index, shared: Any) -> Fitted:
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], y: Any, rows: Index, shared: Any
+    ) -> Fitted:
         """Fit a setting to some of them; of those of which nothing is known, there are as many at most."""
         more, weight = self.unlabelled, None if self.weight is None else self.weight[rows]
         if more is not None and len(rows) < len(self.y):
@@ -173,8 +175,8 @@ class LabelTask:
         if len(counts) > 2 or share > RARE or self.scoring.name != "accuracy":
             return []
         return [
-            f"Class {self.classes[k]} is rare, one sample in {1.0 / share:.0f}: what always says the other class "
-            f"has an error of {100 * share:.1f} %. To find such samples, judge by 'average_precision' or "
+            f"Class {self.classes[k]} is rare, one sample in {1.0 / share:.0f}: what always says the other "
+            f"class has an error of {100 * share:.1f} %. To find such samples, judge by 'average_precision' or "
             "'balanced_accuracy', or give the cost of each error."
         ]
 
@@ -197,7 +199,9 @@ class LabelTask:
         folds = [(rows[train], rows[test]) for train, test in splits]
         return self.samples.in_order(folds, order_by_class(y, seed), y, "of one class")
 
-    def fit(self, candidate: Candidate, setting: Mapping[str, Any], rows: Index, shared: Any = None) -> Fitted:
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], rows: Index, shared: Any = None
+    ) -> Fitted:
         """Fit a setting to some samples."""
         return self.samples.fit(candidate, setting, self.samples.y, rows, shared)
 
@@ -217,7 +221,12 @@ class LabelTask:
 
     def _judge(self, chosen: Index, decisions: Array, rows: Index) -> Array:
         judged = Judged(
-            self.label[rows], chosen, decisions, self.samples.weights[rows], self.classes, self.scoring.positive
+            self.label[rows],
+            chosen,
+            decisions,
+            self.samples.weights[rows],
+            self.classes,
+            self.scoring.positive,
         )
         return self.scoring.losses(judged)
 
@@ -255,7 +264,7 @@ class LabelTask:
             return Decision.most_probable(n_classes)
         seen = np.unique(chances[:, scoring.positive])  # a threshold is between two of them
         seen = seen[np.unique(np.linspace(0, len(seen) - 1, MOST_TRIED).astype(int))]
-        tried = (seen[1:] + seen[:-1]) / 2.0 if len(seen) > 1 else seen
+        tried = (np.append(seen, 1.0) + np.append(0.0, seen)) / 2.0
         every = [Decision.at(float(t), scoring.positive) for t in tried]
         means = [self._judge(one.choose(chances), np.zeros((len(rows), 1)), rows).mean() for one in every]
         best = np.flatnonzero(np.round(means, 9) == np.round(min(means), 9))
@@ -269,7 +278,9 @@ class LabelTask:
         if self.scoring.name == "neg_log_loss":
             weight, cost = self.samples.weights[rows], -logs[np.arange(len(rows)), self.label[rows]]
             return cost * weight * len(rows) / weight.sum()
-        return self._judge(decision.choose(chances), logs[:, 1:] - logs[:, :1] if self.n_values == 1 else logs, rows)
+        return self._judge(
+            decision.choose(chances), logs[:, 1:] - logs[:, :1] if self.n_values == 1 else logs, rows
+        )
 
     def said(self, values: Array, finish: Any) -> Array:
         """Return the probabilities that a blend's values are."""
@@ -287,14 +298,16 @@ class LabelTask:
         why = "which costs least" if self.scoring.costs else f"where {self.scoring.metric.name} is best"
         return f"{name} is predicted where its probability is above {at:.3g}, {why}."
 
-    def model(self, members: list[tuple[str, Pipeline]], weights: Array, units: list[Any], finish: Any) -> Blend:
+    def model(
+        self, members: list[tuple[str, Pipeline]], weights: Array, units: list[Any], finish: Any
+    ) -> Blend:
         """Return what predicts."""
         return Blend(members, weights, units, self.classes, *finish)
 
 
 @dataclass(frozen=True)
 class NumberTask:
-    """Samples with a number each, or the logarithms of numbers if what matters is by which factor they differ."""
+    """Samples with a number each, of which the logarithm may be learned."""
 
     samples: Samples
     scoring: Scoring
@@ -351,10 +364,15 @@ class NumberTask:
         elif isinstance(cv, int):
             cv = KFold(min(cv, max(2, len(rows) // 2)), shuffle=True, random_state=seed)
         splits = check_cv(cv).split(self.samples.X, self.target, groups)
-        folds, place = [(rows[one], rows[two]) for one, two in splits], RandomState(seed).permutation(len(rows))
+        folds, place = (
+            [(rows[one], rows[two]) for one, two in splits],
+            RandomState(seed).permutation(len(rows)),
+        )
         return self.samples.in_order(folds, place, self.target, "of one target")
 
-    def fit(self, candidate: Candidate, setting: Mapping[str, Any], rows: Index, shared: Any = None) -> Fitted:
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], rows: Index, shared: Any = None
+    ) -> Fitted:
         """Fit a setting to some samples."""
         return self.samples.fit(candidate, setting, self.target, rows, shared)
 

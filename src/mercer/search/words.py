@@ -146,7 +146,8 @@ def describe_model(result: SearchResult) -> str:
     if len(result.blend) == 1:
         name = next(iter(result.blend))
         return f"The model: {name}{f' with {settings[name]}' if settings[name] else ''}."
-    return f"The model: {name_blend(result)}. Its main member: {result.winner}{_with(settings[result.winner or ''])}."
+    main = f"{result.winner}{_with(settings[result.winner or ''])}"
+    return f"The model: {name_blend(result)}. Its main member: {main}."
 
 
 def _with(settings: str) -> str:
@@ -223,10 +224,14 @@ def describe_rule(result: SearchResult) -> str:
     said = f"Who has the {best_of(result.metric)}"
     if not result.blend:
         return f"{said} is selected, on what all were scored on."
-    loss = "squared error" if result.metric.key in ("r2", "rmse", "mse") or result.metric.of_target else "log loss"
+    loss = (
+        "squared error"
+        if result.metric.key in ("r2", "rmse", "mse") or result.metric.of_target
+        else "log loss"
+    )
     return (
-        f"Members are chosen one after the other, so that the {loss} of their sum is lowest on held-out samples; "
-        "a setting is chosen by the samples that all were scored on."
+        f"Members are chosen one after the other, so that the {loss} of their sum is lowest on held-out "
+        "samples; a setting is chosen by the samples that all were scored on."
     )
 
 
@@ -235,14 +240,18 @@ def explain_selection(result: SearchResult) -> str:
     first, winner = result.candidates[0], result.winner
     if winner is None or winner == first.name:
         return ""
-    although = f"{winner} {'counts most' if result.blend else 'was selected'} although {first.name} has the {best_of(result.metric)}"
+    verb = "counts most" if result.blend else "was selected"
+    although = f"{winner} {verb} although {first.name} has the {best_of(result.metric)}"
     if first.name == result.baseline:
         return f"{although}: that is no model."
     if first.status != FINISHED:
         return f"{although}: {first.name} did not finish ({first.note})."
     if first.name in result.blend:
         return f"{although}: the blend is judged as a whole, and both are members."
-    return f"{although}: the ranking is corrected for choices among settings, and what members add to each other counts."
+    return (
+        f"{although}: the ranking is corrected for choices among settings, and what members add to each other "
+        "counts."
+    )
 
 
 def as_html(result: SearchResult) -> str:
@@ -253,7 +262,14 @@ def as_html(result: SearchResult) -> str:
         head += [result.decision, explain_selection(result)]
     said = [*head, *doubts(result)]
     notes = [describe_metric(result.metric), describe_comparison(result), describe_end(result)]
-    heads = ["share of the model", "± one standard error", f"against {result.reference}", "what it is", "settings", "note"]
+    heads = [
+        "share of the model",
+        "± one standard error",
+        f"against {result.reference}",
+        "what it is",
+        "settings",
+        "note",
+    ]
     lines = _lines(result)
     kept = [k for k in range(len(heads)) if any(line.cells[k] for line in lines)]  # the others are empty
     lines = [line._replace(cells=[line.cells[k] for k in kept]) for line in lines]

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
 from mercer.report import plot_leaderboard
 from mercer.search import Metric
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from report.drawn import NAN, board, result_of
 
 

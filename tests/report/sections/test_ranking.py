@@ -1,24 +1,20 @@
 """What the page says of the result is what the search found."""
 
 import re
-from dataclasses import replace
 
 import matplotlib
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from mercer import KernelBoost, KernelSVC, Pairs, StumpSVC
-from mercer.report.content import Subject, duration
+from mercer import KernelBoost, KernelSVC, StumpSVC
+from mercer.report.content import duration
 from mercer.report.plots import leaderboard
-from mercer.report.sections.headline import make_headline
-from mercer.report.sections.ranking import pairs_were_drawn, tabulate_candidates
+from mercer.report.sections.ranking import tabulate_candidates
 from mercer.search import Difference, Measure, Metric
-from mercer.search.label_task import LabelTask
-from mercer.search.pair_task import PairTask
 from mercer.search.scoring import ERROR
 from mercer.search.words import describe_comparison, describe_rule
-from report.drawn import NAN, result_of
+from report.drawn import result_of
 from report.html_page import report, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -96,37 +92,6 @@ def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris)
     assert "Significantly better than a tuned RBF-SVM" in top  # whose error is 2/3: it may do nothing
 
 
-def summary_of(result, X, y):
-    search = search_for({"linear": KernelSVC()}, X, y)
-    search.result_ = result
-    return " ".join(make_headline(Subject(search, LabelTask(X, y), [], None, 0, [])).sentences)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
-        (-0.2, -0.1, "Significantly better than a tuned RBF-SVM"),
-        (-0.2, 0.1, "Not significantly different from a tuned RBF-SVM"),
-        (0.1, 0.2, "Significantly worse than a tuned RBF-SVM"),
-        (NAN, NAN, None),
-    ],
-)
-def test_the_verdict_goes_by_the_interval_of_the_difference(iris, low, high, verdict):
-    result = result_of({"linear": (0.1, 0.01), "RBF-SVM": (0.1, 0.01)}, reference="RBF-SVM", winner="linear")
-    first, second = result.candidates
-    first = first._replace(difference=Difference((low + high) / 2, low, high))
-    said = summary_of(result._replace(candidates=(first, second)), *iris)
-    assert ("RBF-SVM" in said) == (verdict is not None)
-    assert verdict is None or verdict in said
-
-
-def test_where_the_rbf_svm_wins_the_page_says_so(iris):
-    result = result_of({"RBF-SVM": (0.1, 0.01), "bad": (0.5, 0.01)}, reference="RBF-SVM", winner="RBF-SVM")
-    best, bad = result.candidates
-    result = result._replace(candidates=(best, bad._replace(difference=Difference(0.4, 0.3, 0.5))))
-    assert "No other candidate is significantly better than a tuned RBF-SVM" in summary_of(result, *iris)
-
-
 def test_the_page_says_how_the_winner_is_chosen(tmp_path, iris):
     search = search_for({"stump": StumpSVC(), "linear": KernelSVC()}, *iris)
     result = search.result_
@@ -151,26 +116,6 @@ def test_the_kernel_is_described_in_words(tmp_path, iris):
     assert "array" not in found.text
 
 
-def test_rows_without_a_class_are_counted_at_the_top(tmp_path, iris):
-    X, y = iris
-    search = search_for({"linear": KernelSVC()}, X[3:], y[3:], unlabelled=X[:3])
-    found = report(tmp_path, search, X[3:], y[3:], unlabelled=X[:3])
-    task = LabelTask(X[3:], y[3:], X[:3])
-    shares = "0: 30.6 %, 1: 34.7 %, 2: 34.7 %"
-    facts = dict(make_headline(Subject(search, task, list("abcd"), None, 0, [])).facts)
-    assert facts == {"samples": "72", "columns": "4", "classes": shares, "unlabelled": "3", "candidates": "1"}
-    assert "unlabelled" in found.text
-
-
-@pytest.mark.parametrize("dissimilar", [True, False])
-def test_that_pairs_were_drawn_is_said_where_none_were_listed(iris, dissimilar):
-    X, y = iris
-    pairs = Pairs.from_labels(y)
-    pairs = pairs if dissimilar else Pairs(pairs.similar, pairs.dissimilar[:0])
-    subject = Subject(None, PairTask(X, pairs), [], None, 0, [])
-    assert pairs_were_drawn(subject) != dissimilar
-
-
 @pytest.mark.parametrize("folds", [(5, 5), (5, 2)])
 def test_numbers_of_folds_are_in_the_table_where_they_differ(folds):
     """Then a difference, which is of the folds that both have, is not that of the two scores."""
@@ -186,10 +131,3 @@ def test_numbers_of_folds_are_in_the_table_where_they_differ(folds):
     assert ("on the folds that both have" in describe_comparison(result)) == differ
     if differ:
         assert [row[table.columns.index("folds")] for row in table.rows] == ["5", "2"]
-
-
-def test_missing_cells_are_counted_at_the_top(linear, iris):
-    subject = Subject(linear, LabelTask(*iris), list("abcd"), None, 0, [])
-    assert "missing cells" not in dict(make_headline(subject).facts)  # it is not known
-    for gaps, said in (({"a": 2, "b": 3}, "5"), ({"a": 0}, "none")):
-        assert dict(make_headline(replace(subject, gaps=gaps)).facts)["missing cells"] == said

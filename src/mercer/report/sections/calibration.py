@@ -56,7 +56,8 @@ def show_calibration(subject: Subject) -> Section:
     if data is None or verdicts is None:
         raise Omitted("there are no decision values of held-out samples")
     text = [
-        "Probabilities are those that the model gives samples which the search held out. If they are true, the most probable class is right as often "
+        "Probabilities are those that the model gives samples which the search held out. If they are "
+        "true, the most probable class is right as often "
         "as it is said to be, and points are on the dashed line, as far as their 95 % intervals tell.",
     ]
     text += describe_conflicts(verdicts)

@@ -59,7 +59,8 @@ def reconcile(result: SearchResult, truth: Flags, values: Array) -> list[str]:
     if score is None or result.measure is None or not result.measure.is_known:
         return []
     return [
-        f"{result.metric.name[0].upper()}{result.metric.name[1:]}: {score(truth, values):.3f} here is that of "
+        f"{result.metric.name[0].upper()}{result.metric.name[1:]}: {score(truth, values):.3f} here is that "
+        "of "
         f"all {len(truth)} held-out samples together; the top of the page has the mean over folds, "
         f"{describe_value(result.measure)}."
     ]

@@ -104,7 +104,7 @@ def _mean(X: Array, mine: list[int], value: Array, prediction: Prediction) -> Ar
 
 
 def what_is_predicted(subject: Subject) -> Prediction:
-    """Return numbers, or probabilities: of two classes the one that is looked for, of more the frequent ones."""
+    """Return numbers, or probabilities: of two classes the one that is looked for, of more some."""
     model = subject.search.model_
     if subject.kind != "class":
         target = subject.target_name or "target"

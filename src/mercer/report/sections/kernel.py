@@ -130,9 +130,7 @@ def show_confusion(subject: Subject) -> Section:
     metric = subject.result.metric
     on_new = "the error to expect on new samples is at the top of the page."
     if metric.key != "error":
-        on_new = (
-            f"the top of the page is about the {metric.name}, not this error."
-        )
+        on_new = f"the top of the page is about the {metric.name}, not this error."
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
         lambda figure: plot_confusion(data.y, guess, figure.subplots()),

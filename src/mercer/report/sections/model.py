@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.search.candidates import STUMPS
 from mercer.report.content import Omitted, Section, Subject
 from mercer.report.held_out import draw_rows
 from mercer.report.picture import Picture, draw_picture
@@ -13,6 +12,7 @@ from mercer.report.plots.additive_model import read_model
 from mercer.report.plots.gaussians import is_mixture, plot_gaussians
 from mercer.report.plots.shapes import PANEL_SIZE, SIDES, draw_panels, prepare_shapes
 from mercer.report.plots.style import ink, plain_text
+from mercer.search.candidates import STUMPS
 from mercer.search.words import is_blend
 
 SHAPE_COLUMNS, MOST_SHAPES = 2, 6  # of a picture: a phone has room for two panels side by side
@@ -34,8 +34,8 @@ def show_shapes(subject: Subject) -> Section:
     n_problems, shown = _problems(model[-1])
     pictures = [_draw_shapes(subject, k) for k in shown]
     text = [
-        "The stump machine is a sum of one function of each feature. Where a curve is above zero, the feature is "
-        "evidence for one class, below zero for the other. Features whose functions vary most come first.",
+        "The stump machine is a sum of one function of each feature. Where a curve is above zero, the feature "
+        "is evidence for one class, below zero for the other. Features whose functions vary most come first.",
         *part_in_blend(subject, _name_of(subject)),
     ]
     if n_problems > len(shown):

@@ -47,9 +47,9 @@ def show_relevance(subject: Subject) -> Section:
     name, rises, order = find_importance(subject)
     names = list(subject.columns)
     text = [
-        f"How much worse the {name} gets when the values of a column are shuffled among samples, so that the column "
-        f"says nothing; the mean of {REPEATS} shufflings. The model was fitted to these samples: it says what it "
-        "uses, not what is true. Columns that say the same stand in for each other, and look less important."
+        f"How much worse the {name} gets when the values of a column are shuffled among samples, so that it "
+        f"says nothing; the mean of {REPEATS} shufflings. The model was fitted to these samples: it says "
+        "what it uses, not what is true. Columns that say the same stand in for each other, and look less important."
     ]
     text += [] if rises.any() else ["No column matters: shuffling changes nothing."]
     digits, means, ranges = finest(rises), rises.mean(axis=1), np.ptp(rises, axis=1)
@@ -73,7 +73,7 @@ def show_relevance(subject: Subject) -> Section:
 
 
 def find_importance(subject: Subject) -> Importance:
-    """Return what shuffling does to the score that was asked for, or to the log loss or the RMSE; once for a page."""
+    """Return what shuffling does to the score that was asked for, or a usual one; once for a page."""
     if subject not in _FOUND:
         search, names = subject.search, list(subject.columns)
         n = max(LEAST_ROWS, MOST_PREDICTIONS // (len(names) * REPEATS))
@@ -81,7 +81,12 @@ def find_importance(subject: Subject) -> Importance:
         table = subject.table
         rows = table.iloc[some] if hasattr(table, "iloc") else np.asarray(table)[some]
         found = permutation_importance(
-            search, rows, subject.y[some], scoring=_scorer(search), n_repeats=REPEATS, random_state=subject.seed
+            search,
+            rows,
+            subject.y[some],
+            scoring=_scorer(search),
+            n_repeats=REPEATS,
+            random_state=subject.seed,
         ).importances
         columns = [str(name) for name in getattr(table, "columns", names)]
         rises = found[[columns.index(name) for name in names]]
@@ -92,7 +97,7 @@ def find_importance(subject: Subject) -> Importance:
 
 
 def _scorer(search: Any) -> Any:
-    """Return the score that was asked for; if none was, minus the log loss of classes or the RMSE of numbers."""
+    """Return the score that was asked for; if none was, minus the log loss or the RMSE."""
     if search.scoring is not None:
         return lambda model, X, y: model.score(X, y)
     if hasattr(search, "predict_proba"):
