@@ -72,10 +72,11 @@ def test_learn_says_what_it_did_with_the_table(mercer):
 
 def test_the_winner_has_an_asterisk_in_the_ranking(mercer, models):
     for model in ("out.mercer", "pairs.mercer"):
-        winner = describe(models / model).about["search"]["winner"]
+        about = describe(models / model).about
+        members = set(about["search"]["blend"]) or {about["search"]["winner"]}
         lines = mercer("show", models / model).stdout.splitlines()
-        assert [line.split()[1] for line in lines if line.startswith("│") and " * " in line] == [winner]
-        assert any(line.startswith("* selected") for line in lines)
+        assert {line.split()[1] for line in lines if line.startswith("│") and " * " in line} == members
+        assert any(line.startswith(("* a member of the model", "* selected")) for line in lines)
 
 
 def test_what_was_not_compared_has_no_column_and_no_word(mercer):
@@ -83,7 +84,7 @@ def test_what_was_not_compared_has_no_column_and_no_word(mercer):
     assert "RBF-SVM" not in said
     (head,) = [line for line in said.splitlines() if line.startswith("┃")]
     names = [cell.strip() for cell in head.split("┃")[1:-1]]
-    assert names == ["candidate", "error", "fit s", "folds", "settings, notes"]
+    assert names == ["candidate", "share", "error", "fit s", "folds", "settings, notes"]
     result = mercer(*LEARN, "--candidates", "linear,RBF-SVM")  # the last one counts
     assert "against RBF-SVM" in result.stdout
     assert "Against RBF-SVM: difference to a tuned RBF-SVM in percentage points" in result.stdout

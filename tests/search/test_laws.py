@@ -43,7 +43,8 @@ def check_members(search):
     """Every starred name is in the model, every member was fitted, and shares sum to one."""
     result, model = search.result_, search.model_
     assert result.stars() == {name for name, _ in model.members} <= {one.name for one in result.candidates}
-    assert result.winner == model.members[0][0] and model.weights[0] == model.weights.max()
+    assert result.winner == model.members[0][0]
+    assert model.weights[0] == model.weights.max()
     assert sum(result.blend.values()) == pytest.approx(1.0)
     assert_array_equal(list(result.blend.values()), model.weights)
 
@@ -101,7 +102,8 @@ def test_more_budget_never_fits_fewer_rows_nor_a_clearly_worse_model(seed, numbe
         }
         assert clock.time <= 1.25 * budget + 3.0
         errors.append(1.0 - search.score(X_new, (y_new + X_new[:, 0]) if numbers else y_new))
-    assert rows == sorted(rows) and rows[-1] == 6000
+    assert rows == sorted(rows)
+    assert rows[-1] == 6000
     assert all(later <= min(errors[: k + 1]) + 0.03 for k, later in enumerate(errors))
 
 
@@ -138,7 +140,7 @@ def test_a_member_that_no_time_is_left_for_is_in_neither_the_model_nor_its_error
     }
     search = KernelSearchCV(candidates, budget=20.0, random_state=0)
     search.fit(X, y, clock=clock)
-    assert fits.count(800) == 1 and len(search.result_.blend) == 1 and search.stopped_ == "budget"
+    assert (fits.count(800), len(search.result_.blend), search.stopped_) == (1, 1, "budget")
     check_members(search)
     name = search.best_name_
     alone = KernelSearchCV({name: costly_candidates(SimulatedClock())[name]}, random_state=0).fit(X, y)

@@ -10,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 import mercer
 from mercer import ClippedScaler, IdealizedKernel, KernelSearchCV, KernelSVC, Pairs
 from mercer.kernels import Projected
-from mercer.search import Candidate
 from mercer.search import pairs as pair_task
 from mercer.search.pairs import many_components, neighbour_ranks, pair_distances
 from search.odd_classifiers import start_journal

@@ -217,6 +217,8 @@ def _check_targets(search: Any, X: Array, y: Any) -> Any:
     if y is None:
         return None
     targets = column_or_1d(y)
+    if search.held_out_.rows.max() >= len(X):
+        raise ValueError(f"X has {len(X)} samples, fewer than the search was fitted to: give those")
     if len(targets) != len(X):
         raise ValueError(f"X has {len(X)} samples, but y has {len(targets)}")
     return check_target(targets) if is_regressor(search) else targets

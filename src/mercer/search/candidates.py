@@ -94,11 +94,12 @@ def default_candidates(
     from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
 
     few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
-    seed, bins = {"random_state": random_state}, {"max_bins": 256 if n_rows > MANY_ROWS else None}
+    seed: dict[str, Any] = {"random_state": random_state}
+    bins: dict[str, Any] = {"max_bins": 256 if n_rows > MANY_ROWS else None}
     method, growth = ("landmarks", 1.1) if many else ("auto", 2.0)
     their_method, their_growth = ("landmarks", 1.1) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
-    log = {"loss": "log_loss", "method": their_method}
-    loss = {"loss": "log_loss" if two else "hinge"}
+    log: dict[str, Any] = {"loss": "log_loss", "method": their_method}
+    loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
     boosted = BoostedKernel(n_rounds=20, **seed)
     relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, **seed)
@@ -161,12 +162,11 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     from mercer.learners import RelevanceKernel
 
     widths = [float(np.sqrt(n_features) * k) for k in (0.5, 1.0, 2.0, 4.0)]
-    bins, seed = 256 if n_rows > MANY_ROWS else None, {"random_state": random_state}
+    seed: dict[str, Any] = {"random_state": random_state}
+    bins = 256 if n_rows > MANY_ROWS else None
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
-    ridge = {"growth": 2.5}
-    if n_rows > RIDGE_ROWS:  # some stand for all
-        ridge = {"growth": 1.1}
+    ridge = 1.1 if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
         Candidate("tree", TreeRegressor(**seed), tree_grid, 1.1 if n_rows > RIDGE_ROWS else 2.0),
@@ -175,12 +175,12 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             NUMBER_REFERENCE,
             KernelRegressor(sk_kernels.RBF(1.0, "fixed"), **how),
             {"learner__length_scale": widths},
-            **ridge,
+            ridge,
         ),
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
         ),
-        Candidate("relevance", KernelRegressor(relevance, **how), {}, **ridge),
+        Candidate("relevance", KernelRegressor(relevance, **how), {}, ridge),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]
 

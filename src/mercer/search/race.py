@@ -370,7 +370,8 @@ class Race:
             )
         best = {i: self.best_of(i) for i in running}
         known = [i for i in running if best[i] is not None]
-        errors = self.errors(np.array([best[i] for i in known], dtype=np.intp)) if known else []
+        scored = np.array([best[i] for i in known], dtype=np.intp)
+        errors = self.errors(scored) if known else scored
         return [i for _, i in sorted(zip(errors, known, strict=True))] + [
             i for i in running if best[i] is None
         ]

@@ -67,12 +67,12 @@ class Ranking:
                 fate = Fate(OUT_OF_TIME, "not scored: the search ended before its turn")
             return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
         entries = race.finalists_of(i)
-        is_compared = race.reference is not None and i not in (race.reference, race.baseline)
+        theirs = race.reference if i not in (race.reference, race.baseline) else None
         return CandidateResult(
             name,
             race.entries[best].setting,
             self.measure(entries),
-            self.compare(entries, race.finalists_of(race.reference)) if is_compared else Difference(),
+            Difference() if theirs is None else self.compare(entries, race.finalists_of(theirs)),
             float(race.fit_seconds[best]),
             float(race.predict_seconds[best]),
             *fate,

@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from mercer._typing import Array, Flags, Index
+from mercer._typing import Array, Index
 from mercer.machines import UnseenErrors
 from mercer.search.blend import Blend, NumberBlend
 from mercer.search.calibration import Calibration, fit_calibration, log_losses
@@ -93,7 +93,7 @@ class Samples(NamedTuple):
                 raise TypeError(f"candidate {one.name!r} takes no sample_weight: leave out one or the other")
         return candidates
 
-    def in_order(self, folds: Folds, place: Array, wanted: Flags, why: str) -> Folds:
+    def in_order(self, folds: Folds, place: NDArray[Any], wanted: NDArray[Any], why: str) -> Folds:
         """Return folds whose parts are in an order, so that the first of them are a sample.
 
         There are those that have something to test, and something to learn from.
@@ -341,7 +341,8 @@ class NumberTask:
 
     def candidates(self, given: Any, seed: int) -> list[Candidate]:
         """Return the candidates to compare."""
-        known = number_candidates(*self.samples.X.shape, seed)
+        n, d = self.samples.X.shape
+        known = number_candidates(n, d, seed)
         suits = lambda one: hasattr(one, "predict") and not is_classifier(one)  # noqa: E731
         return self.samples.check(choose_candidates(given, known, suits, "a regressor, or (regressor, grid)"))
 
@@ -437,7 +438,8 @@ class NumberTask:
         self, members: list[tuple[str, Pipeline]], weights: Array, units: list[Any], finish: Any
     ) -> NumberBlend:
         """Return what predicts."""
-        return NumberBlend(members, weights, *finish, log=self.log)
+        spread, unseen = finish
+        return NumberBlend(members, weights, spread, unseen, self.log)
 
 
 class Standard(NamedTuple):

@@ -140,12 +140,11 @@ def expected_on_new_samples(result: SearchResult) -> str:
 def describe_model(result: SearchResult) -> str:
     """Say what predicts: the members of the blend with their shares and settings."""
     if not result.blend:  # of pairs there is a kernel
-        settings = describe_settings(result.settings)
-        return f"Selected: {result.winner}{f' with {settings}' if settings else ''}."
+        return f"Selected: {result.winner}{_with(describe_settings(result.settings))}."
     settings = {one.name: describe_settings(one.settings) for one in result.candidates}
     if len(result.blend) == 1:
         name = next(iter(result.blend))
-        return f"The model: {name}{f' with {settings[name]}' if settings[name] else ''}."
+        return f"The model: {name}{_with(settings[name])}."
     main = f"{result.winner}{_with(settings[result.winner or ''])}"
     return f"The model: {name_blend(result)}. Its main member: {main}."
 

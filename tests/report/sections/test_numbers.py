@@ -34,22 +34,6 @@ def test_what_there_is_nothing_of_is_left_out_with_a_reason(tmp_path, coarse_pic
     assert "no stump regressor" in page.text
 
 
-def test_a_page_shows_what_the_kernel_sees_of_numbers(tmp_path, coarse_pictures):
-    search, X, y = search_of({"stump": StumpRegressor()})
-    page = report(tmp_path, search, X, y)
-    assert {"gram", "map", "neighbours"} <= page.sections
-    assert len(page.pixels("The similarities of 36 held-out samples sorted by target")) == 2
-    rows = page.rows("Nearest training samples")
-    assert page.heads("Nearest training samples")[1] == "target"
-    targets = [number(cells[1]) for cells in rows]
-    assert targets[:5] == sorted(targets[:5])  # from low to high; the last one is the worst
-    for head, *cells in rows:
-        assert y[int(head.removeprefix("row "))] == pytest.approx(number(cells[0]), abs=0.01)
-        for cell in cells[-5:]:
-            near, its = re.fullmatch(r"row (\d+): (\S+)", cell).groups()
-            assert y[int(near)] == pytest.approx(number(its), abs=0.01)
-
-
 def test_the_worst_numbers_stand_above_their_neighbours_with_the_columns_that_matter(
     tmp_path, coarse_pictures
 ):

@@ -62,3 +62,21 @@ def test_numbers_are_those_that_were_held_out(coarse_pictures, rng):
     line = next(row for row in section(report, "intervals").tables[0].rows if row[0] == "90 %")
     assert line[1] == f"{100 * inside:.1f} %"
     assert_allclose(inside, 0.9, atol=0.03)
+
+
+def test_neighbours_are_the_nearest_other_samples_by_the_main_kernel(coarse_pictures, rng):
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    search = KernelSearchCV(["RBF-SVM"], random_state=0, cv=3).fit(X, y)
+    report = Report(search, X, y, questions=["sees"])
+    for line in section(report, "neighbours").tables[0].rows:
+        row = int(line[0].split()[1])
+        similarity = search.best_kernel_(X[[row]], X)[0]
+        similarity[row] = -np.inf
+        assert int(line[3].split()[1].rstrip(":")) == np.argmax(similarity)
+
+
+def test_other_samples_than_those_of_the_search_are_refused(searched):
+    search, X, y, _ = searched
+    with pytest.raises(ValueError, match="fewer than the search was fitted to"):
+        Report(search, X[:20], y[:20])
