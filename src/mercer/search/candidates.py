@@ -55,6 +55,7 @@ ENDLESS = 10_000_000  # steps: LIBSVM's own limit, without which it may go round
 DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
 LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram matrix takes too long
+BY_LANDMARKS = 0.5  # the power with which time grows: most of it is for the landmarks themselves
 RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
@@ -96,8 +97,8 @@ def default_candidates(
     few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
     seed: dict[str, Any] = {"random_state": random_state}
     bins: dict[str, Any] = {"max_bins": 256 if n_rows > MANY_ROWS else None}
-    method, growth = ("landmarks", 1.1) if many else ("auto", 2.0)
-    their_method, their_growth = ("landmarks", 1.1) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
+    method, growth = ("landmarks", BY_LANDMARKS) if many else ("auto", 2.0)
+    their_method, their_growth = ("landmarks", BY_LANDMARKS) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
     log: dict[str, Any] = {"loss": "log_loss", "method": their_method}
     loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
@@ -150,7 +151,7 @@ def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
         return Candidate(REFERENCE, SVC(max_iter=ENDLESS), grid, growth=2.3)
     machine = KernelSVC(sk_kernels.RBF(1.0, "fixed"), method="landmarks", random_state=random_state)
     widths = [float(np.sqrt(0.5 / gamma)) for gamma in gammas]
-    return Candidate(REFERENCE, machine, {"C": [4.0, 32.0], "learner__length_scale": widths}, growth=1.1)
+    return Candidate(REFERENCE, machine, {"C": [4.0, 32.0], "learner__length_scale": widths}, BY_LANDMARKS)
 
 
 def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
@@ -166,10 +167,10 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     bins = 256 if n_rows > MANY_ROWS else None
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
-    ridge = 1.1 if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
+    ridge = BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
-        Candidate("tree", TreeRegressor(**seed), tree_grid, 1.1 if n_rows > RIDGE_ROWS else 2.0),
+        Candidate("tree", TreeRegressor(**seed), tree_grid, BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.0),
         Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
             NUMBER_REFERENCE,

@@ -229,7 +229,7 @@ class Race:
         if len(seen) < 2 or seen[-1].n_rows < 1.5 * seen[-2].n_rows:
             return prior
         power = math.log(seen[-1].one / seen[-2].one) / math.log(seen[-1].n_rows / seen[-2].n_rows)
-        return float(np.clip(power, 0.7, STEEPEST))
+        return float(np.clip(power, 0.3, STEEPEST))
 
     def foretell(self, i: int, n_rows: int) -> float:
         """Return what a candidate's settings that are left take on a fold of so many samples."""

@@ -176,8 +176,8 @@ class LabelTask:
             return []
         return [
             f"Class {self.classes[k]} is rare, one sample in {1.0 / share:.0f}: what always says the other "
-            f"class has an error of {100 * share:.1f} %. To find such samples, judge by 'average_precision' or "
-            "'balanced_accuracy', or give the cost of each error."
+            f"class has an error of {100 * share:.1f} %. To find such samples, judge by 'average_precision' "
+            "or 'balanced_accuracy', or give the cost of each error."
         ]
 
     def folds(self, cv: Any, seed: int) -> Folds:

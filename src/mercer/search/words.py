@@ -248,8 +248,8 @@ def explain_selection(result: SearchResult) -> str:
     if first.name in result.blend:
         return f"{although}: the blend is judged as a whole, and both are members."
     return (
-        f"{although}: the ranking is corrected for choices among settings, and what members add to each other "
-        "counts."
+        f"{although}: the ranking is corrected for choices among settings, and what members add to each "
+        "other counts."
     )
 
 

@@ -105,7 +105,7 @@ def _draw(result: SearchResult) -> Picture:
         lambda figure: plot_leaderboard(result, figure.subplots()),
         figure_size(n_scored),
         alt=f"The {result.metric.name} of {count(n_scored, 'candidate')} with error bars, the "
-        f"{best_of(result.metric)} on top; a star for members of the model: {', '.join(sorted(result.stars()))}. "
+        f"{best_of(result.metric)} on top; starred members: {', '.join(sorted(result.stars()))}. "
         "The numbers are in the table below.",
     )
 

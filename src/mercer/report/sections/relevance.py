@@ -49,7 +49,7 @@ def show_relevance(subject: Subject) -> Section:
     text = [
         f"How much worse the {name} gets when the values of a column are shuffled among samples, so that it "
         f"says nothing; the mean of {REPEATS} shufflings. The model was fitted to these samples: it says "
-        "what it uses, not what is true. Columns that say the same stand in for each other, and look less important."
+        "what it uses, not what is true. Columns that say the same stand in for each other."
     ]
     text += [] if rises.any() else ["No column matters: shuffling changes nothing."]
     digits, means, ranges = finest(rises), rises.mean(axis=1), np.ptp(rises, axis=1)
