@@ -338,7 +338,7 @@ def save_samples(folder):
         mercer.KernelSVC(mercer.BlendedKernel(mercer.KernelBoost(n_rounds=1, random_state=0))).fit(
             X[two], y[two]
         ),
-        mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).blend_,
+        mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).model_,
         mercer.StumpRegressor("cv", Cs=2, loss="quantile", random_state=0).fit(X, y),
         mercer.PerceptronRegressor(method="sliced", n_directions=6, random_state=0).fit(X, y),
         mercer.PerceptronRegressor("cv", random_state=0).fit(X, y),
