@@ -42,8 +42,8 @@ print(f"{len(matches.row)} pairs are said to match, and {right.sum()} of them do
 # Which columns decide
 # --------------------
 
-weights = matcher.column_weights_.sort_values()
+weights = matcher.column_weights_
 figure, axes = plt.subplots(layout="constrained", figsize=(6, 3))
-axes.barh(weights.index, weights)
+axes.barh(list(weights), list(weights.values()))
 axes.set_xlabel("weight of the column")
 plt.show()

@@ -60,7 +60,7 @@ PARTS = {
     "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",
     "mercer.parts.AdditiveFunctions": "mercer.machines.functions.AdditiveFunctions",
     "mercer.parts.Comparison": "mercer.matching.comparison.Comparison",
-    "mercer.parts.Decision": "mercer.matching.decision.Decision",
+    "mercer.parts.MatchDecision": "mercer.matching.decision.Decision",
     "mercer.parts.Judged": "mercer.matching.judged.Judged",
     "mercer.parts.KernelFunction": "mercer.machines.functions.KernelFunction",
     "mercer.parts.NumberColumn": "mercer.preprocessing.kinds.NumberColumn",

@@ -69,7 +69,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("of_new", least=0),
     ),
     "mercer.parts.OrderedColumn": (Field("scales", "s", least=TINY, may_be_empty=False),),
-    "mercer.parts.Decision": (
+    "mercer.parts.MatchDecision": (
         Field("weights", "k", least=0),
         Field("levels", "k"),
         Field("column_of", "k", INDEX, least=0),

@@ -1,2 +1,1 @@
 """The top of the page: what must not be overlooked is said there."""
-

@@ -35,8 +35,8 @@ def show_shapes(subject: Subject) -> Section:
     pictures = [_draw_shapes(subject, k) for k in shown]
     text = [
         "The stump machine is a sum of one function of each feature. Where a curve is above zero, the "
-        "feature is evidence for one class, below zero for the other. Features whose functions vary most come "
-        "first.",
+        "feature is evidence for one class, below zero for the other. Features whose functions vary most "
+        "come first.",
         *part_in_blend(subject, _name_of(subject)),
     ]
     if n_problems > len(shown):
