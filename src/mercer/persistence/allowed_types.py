@@ -40,7 +40,7 @@ PUBLIC = {
     "sklearn.decomposition": "KernelPCA PCA",
     "sklearn.kernel_approximation": "Nystroem",
     "sklearn.svm": "LinearSVC NuSVC NuSVR OneClassSVM SVC SVR",
-    "sklearn.dummy": "DummyRegressor",
+    "sklearn.dummy": "DummyClassifier DummyRegressor",
     "sklearn.linear_model": "LogisticRegression Ridge RidgeCV",
     "sklearn.kernel_ridge": "KernelRidge",
     "sklearn.gaussian_process": "GaussianProcessClassifier GaussianProcessRegressor",
@@ -54,6 +54,9 @@ PUBLIC = {
 PARTS = {
     "mercer.parts.AdditiveFunction": "mercer.machines.functions.AdditiveFunction",
     "mercer.parts.CategoryColumn": "mercer.preprocessing.kinds.CategoryColumn",
+    "mercer.parts.Decision": "mercer.search.decisions.Decision",
+    "mercer.parts.HeldOut": "mercer.search.body.HeldOut",
+    "mercer.parts.Spread": "mercer.search.spread.Spread",
     "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",
     "mercer.parts.AdditiveFunctions": "mercer.machines.functions.AdditiveFunctions",
     "mercer.parts.Comparison": "mercer.matching.comparison.Comparison",
