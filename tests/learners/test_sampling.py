@@ -14,11 +14,15 @@ from mercer import (
     BoostedKernel,
     IdealizedKernel,
     KernelBoost,
+    KernelSVC,
     Pairs,
     RelevanceKernel,
     Superkernel,
 )
 from mercer.learners.sampling import FEW, draw_by_class, draw_with_pairs
+from mercer.machines.problems import How
+from mercer.machines.rows_of import choose_method
+from mercer.solvers.newton import HINGE
 from mercer.superkernels import Alignment
 
 pytestmark = pytest.mark.filterwarnings("ignore:γ is zero")  # which is no matter here
@@ -107,6 +111,21 @@ def test_one_name_and_the_same_words_for_all_learners(learner):
 
 def test_every_learner_is_looked_at_here():
     assert {type(learner).__name__ for learner in FROM_LABELS.values()} == set(mercer.learners.__all__)
+
+
+@EACH
+def test_a_machine_of_many_rows_computes_no_gram_matrix_of_a_learned_kernel(learner):
+    kernel = prepared(learner, 45).fit(*two_classes()).kernel_
+    assert choose_method(kernel, How("auto"), HINGE, (30_000, 4), 2) in ("features", "landmarks")
+
+
+@pytest.mark.parametrize("name", ["boosted-rbf", "superkernel"])
+def test_the_machine_is_fitted_to_all_rows(name):
+    X, y = two_classes()
+    model = KernelSVC(prepared(FROM_LABELS[name], 45)).fit(X, y)
+    assert len(model.learner_.sampled_rows_) == 45
+    expected = KernelSVC(model.kernel_, C=model.C_).fit(X, y)
+    assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 
 @pytest.mark.parametrize("kind", [KernelBoost, BoostedKernel])
