@@ -155,7 +155,7 @@ class Rows(ABC):
         return slopes
 
     def violation(self, point: Point, coef: Any) -> tuple[float, float]:
-        """Return LIBSVM's residual and the intercept, with coefficients that are nearly on a bound put on it."""
+        """Return LIBSVM's residual and the intercept, coefficients near a bound being on it."""
         xp, lower, upper = self.xp, self.target.lower, self.target.upper
         near = NEARLY * (upper - lower)
         coef = xp.where(coef <= lower + near, lower, xp.where(coef >= upper - near, upper, coef))
