@@ -52,4 +52,4 @@ def test_folds_that_are_fitted_together_count_together():
 def test_regressors_count_the_gram_matrices_of_all_folds_before_they_start(kind):
     X = np.random.default_rng(0).normal(size=(150, 2))
     with pytest.raises(MemoryError, match="5 Gram matrices of 120 rows"):
-        kind(method="gram", cv=5, random_state=0).fit(X, X[:, 0])
+        kind(C="cv", method="gram", cv=5, random_state=0).fit(X, X[:, 0])

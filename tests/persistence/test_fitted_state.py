@@ -98,10 +98,6 @@ TAMPERED = {
         lambda: with_function(stump(), units(offset=np.zeros((40, 3)))),
         "units.offset of a mercer.parts.AdditiveFunction",
     ),
-    "fewer directions than functions": (
-        lambda: with_machine(sliced(), lambda f: f._replace(directions=f.directions[:, :2])),
-        "units.offset of a mercer.parts.AdditiveFunction",
-    ),
     "fewer coefficients than support vectors": (
         lambda: with_machine(exact(), lambda f: f._replace(coef=f.coef[:1])),
         "coef of a mercer.parts.KernelFunction",

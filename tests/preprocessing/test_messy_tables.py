@@ -180,12 +180,16 @@ def read(tmp_path):
     return write_and_read
 
 
+def numbers(task):
+    return np.asarray(task.encoder.transform(task.X))
+
+
 @pytest.mark.parametrize("case", USED)
 def test_what_is_useful_is_used(read, case):
     content, kinds = USED[case]
     task = read(content)
     assert {kind: names for kind, names in task.columns._asdict().items() if names} == kinds
-    encoded = np.asarray(task.encoder.transform(task.X))
+    encoded = numbers(task)
     assert np.isfinite(encoded).all()
     assert np.ptp(encoded, axis=0).max() > 0
     json.dumps(facts(task))  # what is said of it can be kept
@@ -202,26 +206,26 @@ def test_what_cannot_be_used_gets_a_sentence(read, case):
 
 
 def test_numbers_are_the_same_however_they_are_written(read):
-    expected = read(PLAIN).X
+    expected = numbers(read(PLAIN))
     for case in (
         *("thousands separators", "decimal commas in semicolons", "points for thousands", "dollars"),
         *("narrow blanks for thousands", "letters of a currency", "Arabic digits"),
     ):
-        np.testing.assert_allclose(read(USED[case][0]).X, expected)
+        np.testing.assert_allclose(numbers(read(USED[case][0])), expected)
     for case in ("losses in brackets", "a minus behind"):
-        np.testing.assert_allclose(read(USED[case][0]).X[:, 0], LOSS, atol=1e-9)
-    in_india = read(USED["hundreds of thousands in India"][0]).X[:, 0]
+        np.testing.assert_allclose(numbers(read(USED[case][0]))[:, 0], LOSS, atol=1e-9)
+    in_india = numbers(read(USED["hundreds of thousands in India"][0]))[:, 0]
     np.testing.assert_allclose(in_india, SIZE + 310_000)
 
 
 def test_times_are_the_same_however_their_zone_is_written(read):
-    expected = read(USED["ISO times with a zone"][0])
+    expected = numbers(read(USED["ISO times with a zone"][0]))
     for case in ("times with the name of a zone", "times of e-mails"):
-        np.testing.assert_allclose(read(USED[case][0]).X, expected.X)
+        np.testing.assert_allclose(numbers(read(USED[case][0])), expected)
     days = read(USED["times of several zones"][0])
     hours = np.where(ZONES == "-0500", 5.0, -2.0)  # to be added for those of Greenwich
     since = (DAYS - DAYS[0]) / pd.Timedelta("1h") + hours
-    found = 24.0 * days.X[:, list(days.encoder.get_feature_names_out()).index("x: days")]
+    found = 24.0 * numbers(days)[:, list(days.encoder.get_feature_names_out()).index("x: days")]
     np.testing.assert_allclose(found, since - since.min(), atol=0.02)
 
 
