@@ -28,13 +28,22 @@ from mercer.machines.problems import (
     walk,
 )
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
-from mercer.solvers.libsvm import SHARE, TwoClassProblem, complete, polishes, solve_by_libsvm, solve_gaussian
+from mercer.solvers.libsvm import (
+    SHARE,
+    STEPS,
+    TwoClassProblem,
+    complete,
+    polishes,
+    solve_by_libsvm,
+    solve_gaussian,
+)
 from mercer.solvers.newton import HINGE, Axes, Loss, SquaredError, solve_on_gram, thin
 from mercer.solvers.newton.gram import among, centre
 from mercer.solvers.ridge import leave_one_out, solve_ridge, spread
 
 SINGLE_TOL = 1e-4  # from which on features of single precision will do
 LEFT_OUT_ROWS = 2000  # of more samples, leaving one out in closed form is tried with one in two, say
+FEW_ROWS = 2000  # up to which Newton steps solve what LIBSVM, in single precision, does not in many steps
 FARTHEST = 1e140  # kernel values may be: squares of larger ones have no sums
 
 
@@ -132,17 +141,26 @@ class GramSamples(PreparedSamples):
 
     def _solve_by_libsvm(self, problems: Problems, C: float, options: Options) -> Solved:
         label, weight, parts = _classes(problems, C, len(self.X))
-        tol, max_iter = SHARE * options.tol, options.max_iter
-        found = solve_by_libsvm(self.K, label, weight, problems.scheme, tol=tol, max_iter=max_iter)
+        tol, max_iter, is_few = SHARE * options.tol, options.max_iter, len(self.X) <= FEW_ROWS
+        steps = STEPS if is_few and max_iter is None else max_iter
+        found = solve_by_libsvm(
+            self.K, label, weight, problems.scheme, tol=tol, max_iter=steps, warn=steps == max_iter
+        )
         coef, intercept, n_iter = found.coef, found.intercept, found.n_iter.astype(np.int64)
-        objective = residual = np.full(len(parts), np.nan)
+        objective, residual = np.full((2, len(parts)), np.nan)
         if polishes():
             done = complete(self.K, found, parts, weight)
             coef = np.zeros_like(coef)
             coef[done.problems.rows, done.problems.number] = done.coef
             intercept, objective, residual = done.intercept, done.objective, done.residual
-        bias = intercept - self.means @ coef
-        return describe(self.kernel, self.X, coef.T, bias, objective, residual, n_iter, True)
+        bias, is_done = intercept - self.means @ coef, True
+        for p in np.flatnonzero(n_iter >= STEPS) if steps != max_iter else ():
+            better = next(self._path([C], HINGE, options, p, problems.each[p]))
+            coef[parts[p].rows, p] = better.coef
+            bias[p], objective[p] = better.bias, better.objective
+            residual[p], n_iter[p] = better.residual, better.n_iter
+            is_done = is_done and better.residual <= options.tol
+        return describe(self.kernel, self.X, coef.T, bias, objective, residual, n_iter, is_done)
 
 
 @dataclass(frozen=True)
