@@ -1,5 +1,6 @@
 """Sizes that can be computed with: beyond, squares and inverses of features and penalties are no numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from mercer.array_api import namespace, to_numpy
 
 FARTHEST, NEAREST = 1e50, 1e-50  # values of a feature, and how little they may differ
 STRONGEST, WEAKEST = 1e30, 1e-30  # penalties C_i
+MOST_DIGITS = 1e13  # of C_i times the kernel's size: with more, a fit would be of rounding errors
 
 
 def check_extent(X: Any, weight: Any, Cs: Any) -> None:
@@ -39,3 +41,10 @@ def _check_penalties(weight: Array, Cs: Array) -> None:
             f"to compute with: divide sample_weight by its mean, and keep both between {WEAKEST:.0e} and "
             f"{STRONGEST:.0e}."
         )
+
+
+def with_digits(Cs: Sequence[float], weights: Sequence[Array], size: Any) -> list[float]:
+    """Return each C, or the largest that a kernel of this size leaves digits for."""
+    strongest = max(float(weight.max()) for weight in weights) * float(size)
+    most = MOST_DIGITS / strongest if strongest > 0.0 else np.inf
+    return [min(float(C), most) for C in Cs]
