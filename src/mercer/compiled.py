@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOT_KEPT = (
-    "What mercer compiles cannot be kept for the next time, because no folder for it can be written to, or its "
-    "disk is full. Set NUMBA_CACHE_DIR to one that can: then only the first uses take seconds longer."
+    "What mercer compiles cannot be kept for the next time, because no folder for it can be written to, or "
+    "its disk is full. Set NUMBA_CACHE_DIR to one that can: then only the first uses take seconds longer."
 )
 
 

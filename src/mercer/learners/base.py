@@ -18,6 +18,7 @@ from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
+from mercer.shown import shown
 from mercer.validation import check_rows, check_target, dense
 
 MOST_BARS = 10  # that a notebook shows of a kernel
@@ -201,7 +202,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} learns from two or more classes, but y has only one class: "
-                f"{self.classes_[0]}"
+                f"{shown(self.classes_[0])}"
             )
         return label.astype(np.intp)
 

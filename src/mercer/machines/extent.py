@@ -9,7 +9,7 @@ from mercer._typing import Array
 from mercer.array_api import namespace, to_numpy
 
 FARTHEST, NEAREST = 1e50, 1e-50  # values of a feature, and how little they may differ
-STRONGEST, WEAKEST = 1e30, 1e-30  # penalties C_i
+STRONGEST, WEAKEST = 1e60, 1e-60  # penalties C_i
 MOST_DIGITS = 1e13  # of C_i times the kernel's size: with more, a fit would be of rounding errors
 
 
