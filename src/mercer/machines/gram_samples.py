@@ -167,7 +167,7 @@ class GramSamples(PreparedSamples):
             coef[done.problems.rows, done.problems.number] = done.coef
             intercept, objective, residual = done.intercept, done.objective, done.residual
         bias, is_done = intercept - self.means @ coef, True
-        for p in np.flatnonzero(n_iter >= STEPS) if steps != max_iter else ():
+        for p in np.flatnonzero(n_iter >= STEPS).tolist() if steps != max_iter else ():
             better = next(self._path([C], HINGE, options, p, problems.each[p]))
             coef[parts[p].rows, p] = better.coef
             bias[p], objective[p] = better.bias, better.objective
