@@ -13,6 +13,7 @@ NAMES = (
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     *("trees", "relevance"),  # all of them, and features
     "matching",  # of records
+    "machines",  # of any kernel
     "regression",  # numbers
     *("scaling", "search"),  # before them, and among all of them
 )

@@ -5,7 +5,7 @@ MERCER_METRIC_LEARN to a Python interpreter that has metric-learn 0.7. Two data 
 takes minutes of some draws: what a rival has not done in `MOST_SECONDS` is left out, as is what it fails at
 (RCA where pairs are too few for its inverse), and it is said of how many draws its mean is.
 
-What the search proposes was decided on other data (`mercer.search.pair_task.pair_candidates`).
+What the search proposes was decided on other data (`mercer.search.pairs.pair_candidates`).
 """
 
 import os

@@ -41,7 +41,8 @@ NAMES = [
     "collections.OrderedDict", "functools.partial", "operator.methodcaller", "joblib.memory.Memory",
     "scipy.stats.norm", "antigravity.fly", "this.s", "__main__.X", "sklearn.svm._classes.SVC",
     "sklearn.svm.SVC", "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "mercer.parts.Nothing",
-    "mercer.machines.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction", "mercer.parts.Units",
+    "mercer.machines.stump.StumpSVC", "mercer.StumpSVC", "mercer.parts.AdditiveFunction",
+    "mercer.parts.Units",
     "mercer.kernels.Projected", "mercer.cli.main",
 ]  # fmt: skip
 VALUES = (
@@ -337,7 +338,7 @@ def save_samples(folder):
         mercer.KernelSVC(mercer.BlendedKernel(mercer.KernelBoost(n_rounds=1, random_state=0))).fit(
             X[two], y[two]
         ),
-        mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).blend_,
+        mercer.KernelSearchCV(["stump", "linear", "RBF-SVM"], cv=2, random_state=0).fit(X, y).model_,
         mercer.StumpRegressor("cv", Cs=2, loss="quantile", random_state=0).fit(X, y),
         mercer.PerceptronRegressor(method="sliced", n_directions=6, random_state=0).fit(X, y),
         mercer.PerceptronRegressor("cv", random_state=0).fit(X, y),

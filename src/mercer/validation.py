@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils._array_api import supported_float_dtypes
 from sklearn.utils.validation import check_X_y, validate_data
@@ -71,18 +72,35 @@ def float_kinds(name: str, X: Any) -> list[Any]:
     return [xp.float64, xp.float32]
 
 
-def encode_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
+def encode_rows(
+    estimator: Any, X: Any, *y: Any, reset: bool = True, encoder: Any = "auto", more: Any = None
+) -> Any:
     """Return samples as `check_rows` does, but of a table with texts, dates or gaps encoded ones.
 
-    The encoder, if there is need of one, is kept as the `encoder_` of the estimator.
+    The encoder, if there is need of one ("auto"), or the one that is given, is kept as the `encoder_` of the
+    estimator. It sees `more` samples of a table, too.
     """
     if reset:
-        estimator.encoder_ = _fit_encoder(X)
+        table = X if more is None or not hasattr(X, "columns") else _with_more(X, more)
+        if isinstance(encoder, str):
+            estimator.encoder_ = _fit_encoder(table)
+        else:
+            estimator.encoder_ = None if encoder is None else clone(encoder).fit(table)
     if estimator.encoder_ is None:
         return check_rows(estimator, X, *y, reset=reset)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reset or not hasattr(X, "columns"):  # of a table, the encoder takes the columns that it needs
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     rows = estimator.encoder_.transform(X)
     return check_X_y(rows, *y) if y else rows
+
+
+def _with_more(table: Any, more: Any) -> Any:
+    """Return all rows of two tables, by the columns of the first."""
+    import pandas as pd  # which is here if there is a table
+
+    rows = pd.concat([table, pd.DataFrame(more).reindex(columns=table.columns)], ignore_index=True)
+    rows.attrs = dict(table.attrs)
+    return rows
 
 
 def _fit_encoder(X: Any) -> Any:

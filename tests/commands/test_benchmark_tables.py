@@ -9,9 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 
 from benchmarks import tables
-from benchmarks.tables import cells, folds, methods, names, replay, sources, summary
-from mercer.search import Candidate
-from mercer.search.label_task import LabelTask
+from benchmarks.tables import cells, methods, names, sources, summary
 
 
 def test_the_coin_says_which_sets_decide_and_which_are_reported():
@@ -193,35 +191,3 @@ def test_a_search_counts_twice_by_its_winner_and_by_its_blend():
     other = {"method": "forest", "error": 0.4}
     found = {one["method"]: one["error"] for one in summary.both([cell, other])}
     assert found == {"search": 0.1, "its winner": 0.2, "forest": 0.4}
-
-
-def field_of(wrong, test_wrong):
-    """Candidates of one setting each, whose values say what they got wrong; all rows are of class 0."""
-    values = [
-        np.where(np.array(some, dtype=bool)[..., None], [0.0, 1.0], [1.0, 0.0])
-        for some in (wrong, test_wrong)
-    ]
-    rule = replay.Rule(np.arange(len(wrong)), np.eye(len(wrong)))
-    truths = [np.zeros(len(some[0]), dtype=int) for some in (wrong, test_wrong)]
-    return replay.Field(rule, np.array(wrong, float).T, np.array(test_wrong, float).T, *values, *truths)
-
-
-def test_a_replay_takes_the_leader_or_the_first_that_is_not_clearly_worse():
-    within = field_of([[1, 1, 0, 0], [0, 0, 1, 0]], [[1, 0], [0, 0]])
-    assert replay.leader(within) == 0.0
-    assert replay.one_standard_error(within) == 0.5  # 2 errors more and 1 fewer: 1 ≤ √3
-    behind = field_of([[1, 1, 1, 1], [0, 0, 0, 0]], [[1, 0], [0, 0]])
-    assert replay.one_standard_error(behind) == replay.bootstrap_vote(behind) == 0.0
-    assert replay.best_on_test(behind) == replay.greedy_blend(behind) == replay.bootstrap_blend(behind) == 0.0
-
-
-def test_choices_are_replayed_from_what_was_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(sources, "load_data", None)
-    sources._load.cache_clear()
-    two = [Candidate("rbf", SVC(), {"C": [0.1, 1.0]}), Candidate("linear", SVC(kernel="linear"), {})]
-    monkeypatch.setattr(LabelTask, "propose", lambda self, seed: two)
-    said = replay.replay(tmp_path, ["iris", "wine"], 1, 40)
-    assert len(list(tmp_path.glob("*.npz"))) == 4
-    assert "greedy_blend" in said
-    monkeypatch.setattr(folds, "ask", None)  # nothing is fitted again
-    assert replay.replay(tmp_path, ["iris", "wine"], 1, 40) == said

@@ -17,9 +17,8 @@ main()
 """
 NOT_NEEDED = {"numba", "llvmlite", "skops", "matplotlib", "jinja2", "torch", "pytest"}
 NOT_NEEDED |= {"mercer.commands.learn", "mercer.report"}
-NOT_NEEDED |= {"mercer.search.search", "mercer.search.pair_task", "mercer.solvers.superkernel"}
+NOT_NEEDED |= {"mercer.search.pairs", "mercer.solvers.superkernel"}
 NOT_NEEDED |= {"mercer.learners.kernelboost", "mercer.learners.superkernel"}
-NOT_NEEDED |= {f"mercer.search.{name}" for name in ("candidates", "label_task", "sample_race", "task")}
 
 
 def modules_after(*arguments):

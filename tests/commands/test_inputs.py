@@ -1,6 +1,8 @@
 """Weights, groups and pairs, as they come from a table."""
 
+import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from commands.conftest import QUICK
-from mercer import cli
+from mercer import cli, load
 from mercer.commands import learn
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import Request, check_request, read_task
@@ -118,3 +120,42 @@ def test_where_nobody_can_answer_numbers_like_a_quantity_are_refused(mercer, mon
     assert done.exit_code == 2
     assert "add --task number; if they are classes, --task class" in done.stderr
     assert "Are they" not in done.stderr
+
+
+def test_a_column_of_patients_is_said_to_look_like_groups_before_time_is_spent(mercer):
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(30), 10)
+    table = pd.DataFrame(
+        {"patient": patient, "x": rng.normal(size=300), "y": np.array(["a", "b"])[patient % 2]}
+    )
+    table.to_csv("patients.csv", index=False)
+    task = read_task(Request(data=Path("patients.csv"), target="y"))
+    (hint,) = task.hints
+    assert hint.startswith("'patient' (30 values in 300 rows) looks like groups")
+    assert read_task(Request(data=Path("patients.csv"), target="y", group="patient")).hints == []
+
+
+def test_a_rare_class_is_spoken_of_before_the_search_and_columns_not_known_after_it(mercer):
+    rng = np.random.default_rng(0)
+    y = np.arange(320) % 16 == 0
+    table = pd.DataFrame({"x": rng.normal(size=320) + 2 * y, "y": np.where(y, "churn", "stay")})
+    table.to_csv("rare.csv", index=False)
+    done = mercer("learn", "rare.csv", "--target", "y", "--cost", "FP=1,FN=5", *QUICK, "--model", "m.mercer")
+    assert done.exit_code == 0
+    assert "churn is predicted where its probability is above 0.167, which costs least." in done.stdout
+    done = mercer("learn", "rare.csv", "--target", "y", *QUICK, "--json")
+    assert "Class churn is rare, one sample in 16" in done.stderr
+    table.assign(size=1.0).to_csv("more.csv", index=False)
+    done = mercer("predict", "m.mercer", "more.csv")
+    assert "Ignored, as the model does not know them: 'size'." in done.stderr
+    found = pd.read_csv(io.StringIO(done.stdout))
+    assert ((found["prediction"] == "churn") == (found["probability churn"] > 1 / 6)).all()
+    loaded = load("m.mercer")
+    assert_array_equal(loaded.predict_proba(table)[:, 0], found["probability churn"])
+
+
+@pytest.mark.parametrize("cost", ["FP=1", "FP=0,FN=1", "one", "FP=1,FN=x"])
+def test_costs_that_cannot_be_are_refused(mercer, cost):
+    done = mercer("learn", "data.csv", "--target", "state", "--cost", cost)
+    assert done.exit_code == 2
+    assert "--cost is two numbers above 0, such as FP=1,FN=5" in done.stderr

@@ -24,7 +24,6 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such pipes a
 CHANGES = {
     "no search": lambda about: about.pop("search"),
     "no candidates": lambda about: about["search"].update(candidates=[]),
-    "a list of columns": lambda about: about.update(columns=[]),
     "no classes": lambda about: about.update(classes=None),
     "an id that is no name": lambda about: about.update(id={}),
     "a target that is no name": lambda about: about.update(target=["state"]),

@@ -8,7 +8,7 @@ from mercer.commands.messages import leaderboard_table
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Options, learn_task
 from mercer.search import CandidateResult, Difference, Measure, SearchResult
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from mercer.search.scoring import ERROR
 
 STUMP = CandidateResult(
@@ -35,18 +35,26 @@ def test_the_search_has_the_budget_that_was_given_whatever_was_left_of_it():
     assert learned.search.get_params()["budget"] == 300.0
 
 
-def test_elsewhere_each_result_is_a_line():
-    _, text = watched(Console(file=io.StringIO(), force_terminal=False))
-    lines = text.splitlines()
-    assert sum(line.startswith("linear: ") for line in lines) == 5  # one for each fold
-    assert lines[0].endswith("after 1 fold")
-    assert "after 5 folds" in text
+def test_elsewhere_there_is_a_line_at_once_and_then_one_a_minute():
+    watcher, text = watched(Console(file=io.StringIO(), force_terminal=False))
+    (line,) = text.splitlines()
+    assert line.endswith("after 1 fold")
+    watcher.start -= 61.0
+    watcher._print_news(watcher.result)
+    assert len(watcher.console.file.getvalue().splitlines()) == 2
+
+
+def test_who_wants_it_quiet_sees_nothing():
+    watcher = Watcher(Console(file=io.StringIO(), force_terminal=True), quiet=True)
+    with watcher.watching():
+        watcher.result = None
+    assert watcher.console.file.getvalue() == ""
 
 
 def test_on_a_terminal_the_table_changes_in_its_place():
     watcher, text = watched(Console(file=io.StringIO(), force_terminal=True, width=100))
     assert set(watcher.result.listed) == {"linear", "stump"}
-    assert "searching," in text
+    assert "s left" in text
     assert "\x1b[2K" in text  # lines are cleared and written again
     assert "after 1 fold" not in text
 

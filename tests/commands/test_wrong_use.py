@@ -132,11 +132,6 @@ CASES = {
         "predict out.mercer bad.csv",
         "lacks the column 'weight'",
     ),
-    "predict with a column too many": (
-        "weight,days,colour,size\n1,2,red,3\n",
-        "predict out.mercer bad.csv",
-        "does not know, 'size'",
-    ),
     "predict with a word for a number": (
         "weight,days,colour\n1,2,red\nheavy,3,red\n",
         "predict out.mercer bad.csv",

@@ -20,7 +20,14 @@ y = (X[:, 0] > 0).astype(int)
 
 def with_function(model, change):
     """Change the fields of the first decision function of an SVM."""
-    model._functions[0] = change(model._functions[0])
+    function = model.machines_[0]
+    function.each[0] = change(function.each[0])
+    return model
+
+
+def with_machine(model, change):
+    """Change the fields of the function of all problems."""
+    model.machines_[0] = change(model.machines_[0])
     return model
 
 
@@ -92,12 +99,12 @@ TAMPERED = {
         "units.offset of a mercer.parts.AdditiveFunction",
     ),
     "fewer directions than functions": (
-        lambda: with_function(sliced(), lambda f: f._replace(directions=f.directions[:, :2])),
-        "additive.knots of a mercer.parts.SlicedFunction",
+        lambda: with_machine(sliced(), lambda f: f._replace(directions=f.directions[:, :2])),
+        "units.offset of a mercer.parts.AdditiveFunction",
     ),
     "fewer coefficients than support vectors": (
-        lambda: with_function(exact(), lambda f: f._replace(coef=f.coef[:1])),
-        "coef of a mercer.parts.DistanceFunction",
+        lambda: with_machine(exact(), lambda f: f._replace(coef=f.coef[:1])),
+        "coef of a mercer.parts.KernelFunction",
     ),
     "fewer constants than weights": (
         lambda: series(constants=np.ones(1)),

@@ -12,7 +12,7 @@ import pytest
 import mercer
 from baseline_registry import BASELINES
 from forgery import node, repack, unpack
-from mercer import kernels, superkernels, svm
+from mercer import kernels, machines, superkernels
 from mercer.persistence import ModelFileError, allowed_types, describe
 from mercer.persistence.allowed_types import CLASSES, from_file, stable_name, to_file
 
@@ -41,7 +41,7 @@ def test_a_file_from_before_there_were_formats_is_refused_politely():
         with pytest.raises(ModelFileError) as caught:
             read(OLD)
         assert str(caught.value) == (
-            f"{OLD} was not loaded: its format is 1, and mercer {version('mercer')} reads format 2: fit the "
+            f"{OLD} was not loaded: its format is 1, and mercer {version('mercer')} reads format 3: fit the "
             "estimator again and save it with this version."
         )
 
@@ -70,7 +70,7 @@ def test_no_module_of_mercer_that_is_not_public_is_in_a_file(tmp_path, rng):
 @pytest.fixture
 def renamed(monkeypatch):
     """Move the modules of `PerceptronSVC`, and rename the classes there that are not public."""
-    homes = ("mercer.machines.additive", "mercer.machines.perceptron")
+    homes = ("mercer.machines.functions", "mercer.machines.perceptron")
     moved = types.ModuleType("mercer.moved")
     kinds = {
         name: getattr(sys.modules[place[0]], place[1]) for name, place in CLASSES.items() if place[0] in homes
@@ -82,7 +82,7 @@ def renamed(monkeypatch):
         monkeypatch.setitem(CLASSES, stable, (moved.__name__, kind.__name__))
         setattr(moved, kind.__name__, kind)
     # which is public: its room says where it is, and no more is asked for
-    monkeypatch.setattr(svm, "PerceptronSVC", mercer.PerceptronSVC, raising=False)
+    monkeypatch.setattr(machines, "PerceptronSVC", mercer.PerceptronSVC, raising=False)
     monkeypatch.setattr(mercer.PerceptronSVC, "__module__", moved.__name__)
     monkeypatch.setitem(sys.modules, moved.__name__, moved)
     for home in homes:

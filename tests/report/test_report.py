@@ -1,34 +1,21 @@
 """The report as a value: questions to pick from, tables of any kind, and what a notebook shows."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.svm import SVC
 
-from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpRegressor, StumpSVC
-from mercer.preprocessing import TableEncoder
-from mercer.preprocessing.kinds import CategoryColumn, DateColumn, NumberColumn, TextColumn
+from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
+from mercer.preprocessing.kinds import CategoryColumn
 from mercer.report import Report
-from mercer.report.content import Chapter, Section, Subject
+from mercer.report.content import Chapter, Section
 from mercer.report.plots.style import read_classes
 from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter, group_classes
-from mercer.report.sections.columns import show_columns
 from mercer.report.sections.dependence import (
-    direction,
-    find_curves,
     scale_of_levels,
     scale_of_numbers,
-    what_is_predicted,
 )
-from mercer.report.sections.failures import main_columns, reader_of, show_failures, typical_samples
 from mercer.report.sections.kernel import correlations
-from mercer.report.sections.relevance import Losses, show_relevance, shuffle_columns
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
 from report.html_page import Page, search_for
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -112,69 +99,8 @@ def test_the_worst_samples_stand_above_their_neighbours_with_their_values(report
     assert stop["colour"] == "red"
 
 
-def test_a_category_that_is_most_frequent_is_typical_even_if_it_is_not_half_of_all():
-    table = pd.DataFrame(
-        {"colour": np.repeat(["blue", "green", "red"], [15, 20, 10]), "x": np.sqrt(np.arange(45))}
-    )
-    encoder = TableEncoder().fit(table)
-    X, y = encoder.transform(table), np.zeros(45)
-    subject = Subject(None, NumberTask(X, y), [], None, 0, range(45), encoder=encoder)
-    ((_, _, typical),) = typical_samples(subject, SimpleNamespace(X_learned=X, y_learned=y))
-    assert [reader_of(subject, name)(typical) for name in ("colour", "x")] == ["green", "4.69"]  # √22
-
-
 def number(text):
     return float(text.replace("−", "-"))
-
-
-def test_dates_are_read_as_days_and_free_text_is_not_a_value(rng):
-    day = pd.Timestamp("2024-02-27") + pd.to_timedelta(np.arange(60), unit="D")
-    words = ["the pump leaks water", "oil on the bearing", "valve is stuck again", "noise from the motor"]
-    text = [f"{words[k % 4]} {words[(k // 4) % 4]} {words[(k * 7) % 4]} {k}" for k in range(60)]
-    table = pd.DataFrame({"day": day, "text": text, "x": rng.normal(size=60)})
-    encoder = TableEncoder().fit(table)
-    assert [type(kind) for kind in encoder.columns_] == [DateColumn, TextColumn, NumberColumn]
-    X = encoder.transform(table)
-    subject = Subject(None, NumberTask(X, X[:, -1]), [], None, 0, range(60), encoder=encoder)
-    _, kind, said = show_columns(replace(subject, data_name="pumps")).tables[0].rows[0]
-    assert (kind, said.partition(",")[0]) == ("date", "2024-02-27 to 2024-04-26")
-    assert [reader_of(subject, "day")(x) for x in X[:4]] == [
-        "2024-02-27",
-        "2024-02-28",
-        "2024-02-29",
-        "2024-03-01",
-    ]
-    search = SimpleNamespace(scoring=None)
-    subject = replace(subject, search=search)
-    data = SimpleNamespace(X=X, y=X[:, -1], predictor=SimpleNamespace(predict=lambda X: X.sum(axis=1)))
-    assert set(main_columns(subject, data)) == {"day", "x"}
-
-
-@pytest.mark.parametrize("truth", [[1, 1, 0, 0], [1, 0, 0, 1]])
-def test_that_all_wrong_samples_are_of_one_class_is_said(truth):
-    classes = np.array([0, 1])
-    predicted = np.array([0, 0, 0, 0]) if truth[1] else np.array([0, 1, 0, 1])
-    predictor = SimpleNamespace(
-        classes_=classes, predict=lambda X: predicted, decision_function=lambda X: predicted - 0.5
-    )
-    search = SimpleNamespace(classes_=classes, calibration_=lambda D: np.full((len(D), 2), 0.5), scoring=None)
-    X, y = np.zeros((4, 1)), np.array(truth)
-    data = SimpleNamespace(
-        X=X, y=y, predictor=predictor, after=None, rows=np.arange(4), X_learned=X, y_learned=y
-    )
-    said = show_failures(Subject(search, LabelTask(X, y), ["a"], data, 0, range(4))).text
-    assert ("All 2 wrong samples are of class 1." in said) == (truth[1] == 1)
-
-
-def test_shuffling_a_column_raises_the_loss_if_and_only_if_it_is_used(rng):
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 1] > 0).astype(int)
-    search = search_for({"linear": SVC(kernel="linear")}, X, y)
-    subject = Subject(search, LabelTask(X, y), ["a", "b", "c"], None, 0, [])
-    held = SimpleNamespace(X=X, y=y)
-    rises = shuffle_columns(subject, held, Losses("error", lambda X, y: float(np.mean((X[:, 1] > 0) != y))))
-    assert_allclose(rises[[0, 2]], 0.0)
-    assert (rises[1] > 0.4).all()  # half of the signs are wrong then
 
 
 def test_columns_that_matter_to_a_number_are_found(rng):
@@ -242,20 +168,6 @@ def test_a_column_of_a_table_works_the_way_that_it_is_said_to(report):
     assert low < 10 < 90 < high
 
 
-def test_a_curve_is_the_mean_of_the_predictions_with_the_value_put_in(rng):
-    X = rng.normal(size=(60, 2))
-    data = SimpleNamespace(X=X, predictor=SimpleNamespace(predict=lambda X: X[:, 0] ** 2 - 3.0 * X[:, 1]))
-    subject = Subject(None, NumberTask(X, X[:, 0]), ["a", "b"], None, 0, [], target_name="z")
-    found = find_curves(subject, data, ["b", "a"], what_is_predicted(subject, data))
-    assert [curve.name for curve in found] == ["b", "a"]
-    for curve, rest, term in zip(
-        found, (X[:, 0] ** 2, -3.0 * X[:, 1]), (lambda v: -3.0 * v, np.square), strict=True
-    ):
-        assert len(curve.scale.values) == 16
-        assert_allclose(curve.means[:, 0], term(curve.scale.values) + rest.mean())
-    assert [direction(curve) for curve in found] == ["it falls", "it rises and falls"]
-
-
 def test_a_number_of_few_values_is_tried_at_each(rng):
     X = np.column_stack([rng.choice([1.0, 2.0, 5.0], 30), rng.integers(0, 2, 30)])
     scale = scale_of_numbers(X)  # the second feature says whether it is missing
@@ -298,16 +210,3 @@ def test_of_two_words_the_rarer_is_looked_for(rng):
     first = section_of(page, "relevance").tables[0]
     assert first.columns[2:] == ["lowest probability of left", "highest probability of left"]
     assert first.rows[0][:2] == ["x0", "it rises"]
-
-
-def test_importance_in_large_units_has_no_digits_that_say_nothing_and_none_at_all_is_said(rng):
-    X = rng.normal(size=(120, 2))
-    y = 50000.0 * X[:, 0] + 1000.0 * rng.normal(size=120)
-    page = Report(KernelSearchRegressor({"stump": StumpRegressor()}, cv=2, random_state=0).fit(X, y), X, y)
-    rows = section_of(page, "relevance").tables[-1].rows
-    assert rows[0][0] == "x0"
-    assert not any("." in cell for row in rows for cell in row[1:])
-    subject = Subject(SimpleNamespace(scoring=None), NumberTask(X, y), ["a", "b"], None, 0, range(120))
-    mean = SimpleNamespace(X=X, y=y, predictor=SimpleNamespace(predict=lambda X: np.zeros(len(X))))
-    section = show_relevance(replace(subject, held_out=mean))
-    assert "No column matters: shuffling changes nothing." in section.text

@@ -34,7 +34,7 @@ def score_of(name, judged):
 @pytest.mark.parametrize("name", NUMBER_SCORES)
 def test_the_mean_loss_of_a_fold_is_scikit_learns_score(name, judged):
     scoring = find_number_scoring(name, judged.truth)
-    losses = scoring.losses(judged, None, judged.predicted, judged.truth)
+    losses = scoring.losses(judged)
     assert_allclose(scoring.best - scoring.unit * losses.mean(), score_of(name, judged), rtol=1e-9)
     sign = 1.0 if scoring.metric.greater_is_better else -1.0
     assert_allclose(scoring.value(losses.mean()), sign * score_of(name, judged), rtol=1e-9)
@@ -43,7 +43,7 @@ def test_the_mean_loss_of_a_fold_is_scikit_learns_score(name, judged):
 @pytest.mark.parametrize("name", NUMBER_SCORES)
 def test_the_losses_are_the_derivatives_of_scikit_learns_score_by_the_weights(name, judged):
     scoring = find_number_scoring(name, judged.truth)
-    losses = scoring.losses(judged, None, judged.predicted, judged.truth)
+    losses = scoring.losses(judged)
     for i in (0, 7, 39):
         scores = []
         for step in (-1e-5, 1e-5):
@@ -62,7 +62,7 @@ def test_losses_do_not_depend_on_the_units_of_the_target(name, judged):
     losses = []
     for scale in (1.0, 1e-7, 1e9):
         scaled = JudgedNumbers(scale * judged.truth, scale * judged.predicted, judged.weight)
-        losses.append(find_number_scoring(name, scaled.truth).losses(scaled, None, scaled.truth, None))
+        losses.append(find_number_scoring(name, scaled.truth).losses(scaled))
     assert_allclose(losses[1], losses[0], rtol=1e-6)
     assert_allclose(losses[2], losses[0], rtol=1e-6)
 
@@ -70,7 +70,7 @@ def test_losses_do_not_depend_on_the_units_of_the_target(name, judged):
 def test_exact_predictions_lose_nothing(judged):
     exact = judged._replace(predicted=judged.truth)
     for name in NUMBER_SCORES:
-        losses = find_number_scoring(name, judged.truth).losses(exact, None, exact.truth, exact.truth)
+        losses = find_number_scoring(name, judged.truth).losses(exact)
         assert_allclose(losses, -1.0 if name == "r2" else 0.0, atol=1e-12)
 
 
@@ -78,11 +78,11 @@ def test_r2_of_equal_targets_is_scikit_learns_and_of_a_single_sample_refused():
     scoring = find_number_scoring(None, np.arange(9.0))
     for predicted in (np.ones(3), np.arange(3.0)):
         same = JudgedNumbers(np.ones(3), predicted, np.ones(3))
-        losses = scoring.losses(same, None, same.truth, same.truth)
+        losses = scoring.losses(same)
         assert_allclose(-losses, r2_score(same.truth, predicted))
     one = JudgedNumbers(*(np.ones(1) for _ in range(3)))
     with pytest.raises(ValueError, match="use fewer folds"):
-        scoring.losses(one, None, one.truth, one.truth)
+        scoring.losses(one)
 
 
 @pytest.mark.parametrize("given", ["neg_median_absolute_error", make_scorer(median_absolute_error)])
@@ -90,7 +90,7 @@ def test_other_scores_are_of_whole_folds(given, rng):
     scoring = find_number_scoring(given, rng.normal(size=9))
     X = rng.normal(size=(20, 1))
     said = JudgedNumbers(X[:, 0] + 2.0, X[:, 0], np.ones(20))
-    losses = scoring.losses(said, Same(), X, said.truth)
+    losses = scoring.losses(said)
     expected = 2.0 if isinstance(given, str) else -2.0
     assert_allclose(losses, expected)
     assert scoring.slope is None

@@ -6,8 +6,8 @@ from numpy.random import RandomState
 from numpy.testing import assert_array_equal
 
 from mercer import KernelBoost, KernelSearchCV, Pairs
-from mercer.search import pair_task
-from mercer.search.pair_task import ENOUGH, split_pairs
+from mercer.search import pairs as pair_task
+from mercer.search.pairs import ENOUGH, split_pairs
 
 
 def as_set(pairs):

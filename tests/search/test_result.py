@@ -9,13 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from mercer import BoostedKernel, KernelSearchCV, KernelSVC, Pairs, StumpSVC
+from mercer import KernelSearchCV, KernelSVC, Pairs, StumpSVC
 from mercer.commands.outputs import as_json
-from mercer.search import Candidate, SearchResult, default_candidates
-from mercer.search.label_task import LabelTask
-from mercer.search.pair_task import PairRace, PairTask
-from mercer.search.race import Outcome
+from mercer.search import SearchResult, default_candidates
+from mercer.search.pairs import PairTask
 from mercer.search.result import FINISHED
+from mercer.search.task import LabelTask
 
 SOME = {
     "linear": (KernelSVC(), {"C": [0.01, 0.1, 1.0]}),
@@ -61,12 +60,10 @@ def test_candidates_are_ranked_best_first_and_the_winner_is_one_of_them():
 
 
 def test_the_names_of_proposed_candidates_are_those_that_a_task_says():
-    assert tuple(one.name for one in default_candidates(100, 3, 0)) == LabelTask.candidate_names
-    assert {one.name for one in default_candidates(100, 3, 0, unlabelled=True)} == set(
-        LabelTask.candidate_names
-    )
+    assert tuple(one.name for one in default_candidates(100, 3, 0)) == LabelTask.names
+    assert {one.name for one in default_candidates(100, 3, 0, unlabelled=True)} == set(LabelTask.names)
     pairs = PairTask(np.zeros((3, 1)), Pairs([(0, 1)], [(0, 2)]).check(3))
-    assert tuple(one.name for one in pairs.propose(0)) == PairTask.candidate_names
+    assert tuple(one.name for one in pairs.candidates(None, 0)) == PairTask.names
 
 
 def test_a_search_that_was_fitted_to_labels_has_no_auc_and_one_to_pairs_no_error():
@@ -136,22 +133,3 @@ def test_the_winner_of_pairs_is_fitted_to_what_was_searched_on(rng):
     pairs = Pairs(*(kind[kind[:, 0] != kind[:, 1]] for kind in pairs))
     search = KernelSearchCV(["plain", "boosted"], cv=2, random_state=0).fit(X, pairs=pairs)
     assert search.rows_used_ <= 1000 + len(np.unique(np.vstack(pairs)))
-
-
-def test_of_pairs_the_winners_line_has_the_values_of_the_setting_that_was_fitted(monkeypatch):
-    monkeypatch.setattr("mercer.search.pair_task.N_DRAWS", 5)
-    for seed in range(20):
-        draws = np.random.default_rng(seed)
-        tests = [Pairs(np.zeros((8, 2)), np.zeros((8, 2)))] * 3
-        race = PairRace(
-            [Candidate("a", BoostedKernel(), {"n_rounds": [1, 2, 3]}), Candidate("b", None, {})], tests, 0
-        )
-        for fold in range(3):
-            for i in range(2 - (fold == 2)):  # b misses the last fold
-                entries = race.of(i)
-                values, times = draws.normal(size=(16, len(entries))), np.ones(len(entries))
-                race.record(i, entries, fold, Outcome(values, times, times, 1.0, {}))
-        winner = race.winner()
-        line = race.result(winner).candidate(race.candidates[race.entries[winner].candidate].name)
-        assert line.settings == race.entries[winner].setting
-        assert line.measure.value == race.aucs(np.array([winner]))[0].mean()

@@ -7,8 +7,12 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC
 
 from mercer.search import Candidate
-from mercer.search.selection_rule import Rule, choose, find_nearby
-from search.made_races import race_on
+from mercer.search.selection_rule import Rule, choose, find_nearby, grids_nearby
+
+
+def rule_of(candidates):
+    numbers = np.repeat(np.arange(len(candidates)), [len(one.settings()) for one in candidates])
+    return Rule(numbers, grids_nearby(candidates))
 
 
 def test_neighbours_are_one_step_apart_along_one_axis_of_numbers():
@@ -35,11 +39,11 @@ def test_what_is_in_no_order_has_no_neighbours(values):
 
 
 def test_settings_of_different_candidates_are_no_neighbours_and_those_dropped_do_not_count():
-    race = race_on([Candidate(name, SVC(), {"C": [1.0, 2.0, 4.0]}) for name in "ab"], 10)
-    assert_array_equal(race.rule.candidate, [0, 0, 0, 1, 1, 1])
-    assert_array_equal(race.rule.nearby[:3, 3:], 0.0)
-    np.testing.assert_allclose(race.rule.nearby[1], [0.25, 0.5, 0.25, 0, 0, 0])
-    some = race.rule.among(np.array([1, 2, 5]))
+    rule = rule_of([Candidate(name, SVC(), {"C": [1.0, 2.0, 4.0]}) for name in "ab"])
+    assert_array_equal(rule.candidate, [0, 0, 0, 1, 1, 1])
+    assert_array_equal(rule.nearby[:3, 3:], 0.0)
+    np.testing.assert_allclose(rule.nearby[1], [0.25, 0.5, 0.25, 0, 0, 0])
+    some = rule.among(np.array([1, 2, 5]))
     np.testing.assert_allclose(some.nearby, [[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [0, 0, 1]])
 
 
@@ -48,7 +52,7 @@ def test_a_setting_between_good_ones_is_taken_rather_than_a_lucky_one_among_bad_
     for column, n in enumerate([40, 18, 40, 20, 21]):  # the second is the best, between bad ones
         wrong[:n, column] = 1.0
     grid = {"C": [1.0, 2.0, 3.0, 4.0, 5.0]}
-    race = race_on([Candidate("a", SVC(), grid)], 100)
+    rule = rule_of([Candidate("a", SVC(), grid)])
     every = np.ones((1, 100))
-    assert choose(wrong, race.rule, every)[0] == 4
+    assert choose(wrong, rule, every)[0] == 4
     assert choose(wrong, Rule(np.zeros(5, dtype=np.intp), np.eye(5)), every)[0] == 1

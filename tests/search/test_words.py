@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from mercer.search.result import (
     BEST,
     FAILED,
@@ -15,12 +15,11 @@ from mercer.search.result import (
     rank_candidates,
 )
 from mercer.search.scoring import ERROR
-from mercer.search.selection_rule import Rule, choose
 from mercer.search.words import (
     compare_with_reference,
     describe_difference,
     describe_measure,
-    describe_rule,
+    describe_model,
     describe_settings,
     doubts,
     expected_on_new_samples,
@@ -41,37 +40,6 @@ def result_of(*candidates, winner="a", listed=("b", "a"), reference=None):
 
 def test_a_winner_that_ranks_first_needs_no_words():
     assert explain_selection(result_of(scored("a", 0.1), scored("b", 0.2))) == ""
-
-
-def test_a_winner_may_rank_second_once_settings_are_paid_for():
-    """As the rule has it: fewest errors with the chosen setting; among many settings that is luck in part."""
-    wrong = np.zeros((100, 2))
-    wrong[:5, 0], wrong[5:8, 1] = 1.0, 1.0
-    names = ("perceptron", "stump")
-    chosen = names[choose(wrong, Rule(np.arange(2), np.eye(2)), np.ones((1, 100)))[0]]
-    result = result_of(scored("stump", 0.06), scored("perceptron", 0.05), winner=chosen, listed=names)
-    assert explain_selection(result) == (
-        "stump was selected although perceptron has the lowest error: the ranking is corrected for the "
-        "choice among the settings of each; with the settings that were chosen, stump is no worse."
-    )
-    assert describe_rule(result) == (
-        "The candidate with the lowest error is selected, on what all were scored on; a setting is judged "
-        "together with its neighbours in the grid."
-    )
-
-
-@pytest.mark.parametrize(
-    ("candidates", "words"),
-    [
-        ([scored("b", 0.1), scored("a", 0.2)], "the settings that were chosen, a is no worse"),
-        ([scored("b", 0.1, folds=2), scored("a", 0.2)], "b was scored on too few folds"),
-        ([scored("b", 0.1, folds=3), scored("a", 0.2)], "a is no worse"),  # half is enough
-        ([scored("b", 0.9, metric=AUC), scored("a", 0.8, folds=4, metric=AUC)], "the highest AUC"),
-    ],
-)
-def test_other_reasons_have_other_words(candidates, words):
-    said = explain_selection(result_of(*candidates))
-    assert words in said
 
 
 @pytest.mark.parametrize(
@@ -103,51 +71,29 @@ def test_the_verdict_follows_the_interval_and_the_direction_of_the_metric(metric
     assert compare_with_reference(result).startswith(words)
 
 
-def test_the_reference_itself_is_compared_with_nothing():
-    worse = scored("b", 0.2, difference=(0.1, 0.05, 0.15))
-    result = result_of(scored("RBF-SVM", 0.1), worse, winner="RBF-SVM", reference="RBF-SVM")
-    assert compare_with_reference(result) == (
-        "No other candidate is significantly better than a tuned RBF-SVM: use that."
-    )
-    alone = result_of(
-        scored("RBF-SVM", 0.1), scored("b", 0.2, folds=2), winner="RBF-SVM", reference="RBF-SVM"
-    )
-    assert "No other candidate was compared" in compare_with_reference(alone)
-    assert compare_with_reference(result_of(scored("a", 0.1), scored("b", 0.2))) == ""
-
-
-@pytest.mark.parametrize(
-    ("folds", "compared"),
-    [
-        ((10, 10, 10), True),
-        ((10, 5), True),
-        ((10, 1, 5), True),
-        ((10, 4), False),
-        ((10, 4, 0), False),
-        ((10,), False),
-        ((0, 0), False),
-    ],
-)
-def test_that_nothing_is_better_takes_another_candidate_on_half_of_the_folds(folds, compared):
-    names = ("RBF-SVM", "stump", "linear")
-    level = (0.0, -0.1, 0.1)
-    candidates = [scored(name, 0.1, n, difference=level) for name, n in zip(names, folds, strict=False)]
-    said = compare_with_reference(result_of(*candidates, winner="RBF-SVM", reference="RBF-SVM"))
-    assert ("No other candidate is significantly better" in said) is compared
-    assert ("No other candidate was compared" in said) is not compared
-
-
 def test_a_candidate_that_did_not_finish_is_no_rival():
     failed = scored("b", 0.1, difference=(-0.1, -0.15, -0.05))._replace(status=FAILED, note="no memory")
     assert explain_selection(result_of(failed, scored("a", 0.2))) == (
         "a was selected although b has the lowest error: b did not finish (no memory)."
     )
-    reference = scored("RBF-SVM", 0.2)
-    alone = result_of(failed, reference, winner="RBF-SVM", reference="RBF-SVM")
-    assert "No other candidate was compared" in compare_with_reference(alone)
-    worse = scored("c", 0.3, difference=(0.1, 0.05, 0.15))
-    better = result_of(failed, reference, worse, winner="RBF-SVM", reference="RBF-SVM")
-    assert compare_with_reference(better) == ""
+
+
+def test_a_member_that_ranks_second_counts_most_because_the_blend_is_judged_as_a_whole():
+    result = result_of(scored("b", 0.1), scored("a", 0.2))
+    both = result._replace(blend={"a": 0.6, "b": 0.4})
+    assert "the blend is judged as a whole" in explain_selection(both)
+    assert describe_model(both) == "The model: a blend of a 60 %, b 40 %. Its main member: a."
+    assert both.stars() == {"a", "b"}
+    assert "what members add to each other" in explain_selection(result._replace(blend={"a": 1.0}))
+
+
+def test_model_and_reference_are_compared_as_they_are_measured_both_corrected():
+    result = result_of(scored("a", 0.1), scored("RBF-SVM", 0.12), reference="RBF-SVM")
+    model = result._replace(blend={"a": 1.0}, versus=Difference(-0.02, -0.03, -0.01))
+    assert compare_with_reference(model) == (
+        "Significantly better than a tuned RBF-SVM (95 % interval −3.0 to −1.0 percentage points), both "
+        "corrected for their choices."
+    )
 
 
 def test_numbers_are_shown_in_the_unit_of_the_metric():
@@ -163,7 +109,7 @@ def test_numbers_are_shown_in_the_unit_of_the_metric():
     assert describe_difference(Difference(), ERROR) == ""
     result = SearchResult(ERROR, (), (), measure=error)
     assert expected_on_new_samples(result) == (
-        "Expected error on new samples: 2.6 ± 0.7 %, corrected for the selection among candidates."
+        "Expected error on new samples: 2.6 ± 0.7 %, corrected for all choices."
     )
 
 
@@ -217,11 +163,13 @@ def test_doubts_are_told_of_folds_of_rivals_and_of_the_majority():
     few, rival, nothing = doubts(alone)
     assert few == "The error rests on 1 of 5 folds: it is less certain."
     assert rival == "No other candidate was compared with a: more time allows for that."
-    assert nothing.startswith("a is not significantly better than always 'ok' (difference −0.2 [−0.5, +0.1])")
+    assert nothing.startswith(
+        "The model is not significantly better than always 'ok' (difference −0.2 [−0.5, +0.1])"
+    )
     assert "balanced accuracy" in nothing
     assert expected_on_new_samples(alone) == (
-        "Expected error on new samples: 0.0 ± 1.0 % (95 % interval 0.0 to 20.0 %), corrected for the "
-        "selection among candidates; scored on 36 samples in 1 fold."
+        "Expected error on new samples: 0.0 ± 1.0 % (95 % interval 0.0 to 20.0 %), corrected for all "
+        "choices; scored on 36 samples in 1 fold."
     )
     well = result_of(scored("a", 0.0), scored("b", 0.1), majority)._replace(
         measure=measure._replace(n_folds=5),

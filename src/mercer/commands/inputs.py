@@ -32,6 +32,7 @@ from mercer.preprocessing.targets import CLASS, NUMBER
 
 PAIRS = "pairs"  # what there may be instead of a target
 EMBEDDED = "scikit-learn's breast cancer data"
+MANY_GROUPS, OFTEN, ALIKE = 20, 3, 2  # values of a column of groups, rows of each, and how they may differ
 NEARLY_ALL = 0.95  # of the pairs that agree with a column, if that is the column of classes
 
 
@@ -60,15 +61,16 @@ class Task(NamedTuple):
 
     encoder: TableEncoder  # fitted to all rows
     kind: str  # what is learned from: "class", "number" or "pairs"
-    X: Array  # the rows with a target, or all
+    X: pd.DataFrame  # the rows with a target, or all
     y: NDArray[Any] | None
     pairs: Pairs | None
-    unlabelled: Array | None
+    unlabelled: pd.DataFrame | None
     sample_weight: Array | None
     groups: NDArray[Any] | None
     columns: Columns
     gaps: dict[str, int]  # missing cells, by column
     notes: list[str]  # what was decided where a column can be read in two ways
+    hints: list[str]  # what a user may have overlooked
     source: str
     request: Request
     row_names: list[int] | list[str]  # of X: numbers of rows in the file, from 0, or ids
@@ -129,25 +131,32 @@ def read_task(request: Request) -> Task:
     features = table.drop(columns=list(request.named.values()))
     rows = _with_unlabelled(features, request)
     encoder = _fit_encoder(rows, source)
-    Z = encoder.encode(rows, source)
     is_known = np.append(has_class, np.zeros(len(rows) - len(table), dtype=bool))
     encoder.dropped_.update(dict.fromkeys(request.drop, "it is listed in --drop"))
     return Task(
         encoder=encoder,
         kind=kind,
-        X=Z[is_known],
+        X=_some(rows, is_known),
         y=y,
         pairs=pairs,
-        unlabelled=None if is_known.all() else Z[~is_known],
+        unlabelled=None if is_known.all() else _some(rows, ~is_known),
         sample_weight=_weights(table, request.weight, has_class),
         groups=_groups(table, request.group, has_class),
         columns=encoder.by_kind,
         gaps=count_missing(encoder, rows),
         notes=[*notes, *encoder.notes_, *([] if pairs is None else _note_classes(features, encoder, pairs))],
+        hints=[] if y is None or request.group is not None else _hint_groups(features),
         source=source,
         request=request,
         row_names=np.flatnonzero(has_class).tolist() if ids is None else ids[has_class].to_list(),
     )
+
+
+def _some(table: pd.DataFrame, rows: Flags) -> pd.DataFrame:
+    """Return some rows of a table, with what is known of how it was written."""
+    some = table[rows].reset_index(drop=True)
+    some.attrs = dict(table.attrs)
+    return some
 
 
 def _fit_encoder(rows: pd.DataFrame, source: str) -> TableEncoder:
@@ -180,6 +189,25 @@ def _groups(table: pd.DataFrame, name: str | None, rows: Flags) -> NDArray[Any] 
     if groups.nunique() < 2:
         raise TableError(f"Column {quote(name)} for --group holds a single group: at least two are needed.")
     return groups.to_numpy(dtype=str)
+
+
+def _hint_groups(table: pd.DataFrame) -> list[str]:
+    """Name columns whose values repeat as those of patients or customers do: many, each about as often."""
+    found = []
+    for name, column in table.items():
+        if pd.api.types.is_float_dtype(column):
+            continue
+        counts = column.value_counts()
+        often = len(counts) >= MANY_GROUPS and counts.min() >= OFTEN and counts.max() <= ALIKE * counts.min()
+        texts = column.astype(str)
+        if often and not (texts.str.contains(r"\d[.,]\d").any() or len(counts) > len(table) / OFTEN):
+            found.append(f"{quote(str(name))} ({len(counts)} values in {len(table)} rows)")
+    if not found:
+        return []
+    return [
+        f"{', '.join(found[:3])} looks like groups, such as patients or customers: if rows of a group belong "
+        "together, name it with --group, or the error that is expected will be too small."
+    ]
 
 
 def _note_classes(table: pd.DataFrame, encoder: TableEncoder, pairs: Pairs) -> list[str]:

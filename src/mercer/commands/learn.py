@@ -16,21 +16,20 @@ from rich.console import Console
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, check_request, read_task
 from mercer.commands.interrupts import acknowledging_interrupts
-from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
+from mercer.commands.messages import data_sentences, finding_sentences, legend, ranking_parts, say
 from mercer.commands.model import result_of
 from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher
-from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task
+from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, warnings_of
 from mercer.persistence import save
 from mercer.persistence.model_file import prepare_to_save
 from mercer.preprocessing import QuantityError
 from mercer.preprocessing.targets import CLASS, NUMBER
-from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import NUMBER_SCORES
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
-from mercer.search.schedule import STARTING
+from mercer.search.pairs import PairTask
+from mercer.search.race import STARTING
 from mercer.search.scoring import KNOWN
+from mercer.search.task import LabelTask, NumberTask
 
 EXAMPLES = """For example:
 
@@ -54,9 +53,9 @@ JOBS_HELP = (
     f"than {STARTING:g} seconds."
 )
 CANDIDATES_HELP = (
-    f"Compare only these kernels. Of classes: {', '.join(LabelTask.candidate_names)}; of numbers: "
-    f"{', '.join(NumberTask.candidate_names)}; "
-    f"with --pairs: {', '.join(PairTask.candidate_names)}."
+    f"Compare only these kernels. Of classes: {', '.join(LabelTask.names)}; of numbers: "
+    f"{', '.join(NumberTask.names)}; "
+    f"with --pairs: {', '.join(PairTask.names)}."
 )
 
 
@@ -118,8 +117,23 @@ def learn(
     ] = None,
     candidates: Annotated[str, typer.Option(metavar="A,B,…", help=CANDIDATES_HELP)] = "",
     blend: Annotated[
-        bool, typer.Option("--blend/--no-blend", help="Predict by a blend of the best, or the winner alone.")
+        bool,
+        typer.Option("--blend/--no-blend", help="A model of several members, or the best candidate alone."),
     ] = True,
+    cost: Annotated[
+        str,
+        typer.Option(
+            metavar="FP=1,FN=5",
+            help="What errors cost, instead of --scoring: a false alarm, and one of the rarer class that is "
+            "missed.",
+        ),
+    ] = "",
+    log: Annotated[
+        bool, typer.Option("--log", help="Learn the logarithm of a number: errors grow with the value.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print nothing but the result and warnings.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help=JOBS_HELP)] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
@@ -133,7 +147,7 @@ def learn(
     """
     request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group)
     start = time.monotonic() - (context.obj or 0.0)
-    options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend)
+    options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend, costs(cost), log)
     check_request(request)
     check_options(options, *([PAIRS] if pairs is not None else [kind] if kind else [CLASS, NUMBER]))
     check_outputs([model, report], [data, unlabelled, pairs])
@@ -142,17 +156,17 @@ def learn(
     try:
         task, start = _read(request, start)
         check_options(options, task.kind)
-        say(*data_sentences(facts(task)), file=sys.stderr)
+        say(*([] if quiet else data_sentences(facts(task))), *warnings_of(task, options), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
         if model is not None:
             prepare_to_save()
-        learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0))
+        learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0), quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
         raise
     asked, written = {"model": model, "report": report}, dict[str, Path | None](model=None, report=None)
     if model is not None:
-        written["model"] = write_or_keep(model, lambda path: save(learned.model, path, about=learned.about))
+        written["model"] = write_or_keep(model, lambda path: save(learned.search, path, about=learned.about))
     if report is not None:
         say("Writing the report, which takes some seconds more.", file=sys.stderr)
         written["report"] = write_or_keep(report, lambda path: _write_report(path, task, learned))
@@ -194,9 +208,22 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def run(task: Task, options: Options, seconds_spent: float = 0.0) -> Learned:
+def costs(text: str) -> dict[str, float] | None:
+    """Return what errors cost, or say how to write it."""
+    try:
+        found = {name.strip(): float(value) for name, value in (part.split("=") for part in names(text))}
+    except ValueError:
+        found = {"": 0.0}
+    if found and (
+        set(found) != {"FP", "FN"} or not all(0.0 < value < float("inf") for value in found.values())
+    ):
+        raise WrongRequestError(f"--cost is two numbers above 0, such as FP=1,FN=5, not {text!r}.")
+    return found or None
+
+
+def run(task: Task, options: Options, seconds_spent: float = 0.0, *, quiet: bool = False) -> Learned:
     """Search, and show the ranking meanwhile."""
-    watcher = Watcher(Console(stderr=True))
+    watcher = Watcher(Console(stderr=True), options.budget, quiet=quiet)
     with acknowledging_interrupts(), watcher.watching():
         return learn_task(task, options, [watcher], seconds_spent)
 
@@ -213,8 +240,6 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
         pairs=task.pairs,
         unlabelled=task.unlabelled,
         row_names=task.row_names,
-        encoder=task.encoder,
-        gaps=task.gaps,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
             "data": Path(task.source).name,
@@ -233,7 +258,7 @@ def _print(about: dict[str, Any], files: dict[str, str | None], *, as_json: bool
     is_read_already = sys.stdout.isatty() and sys.stderr.isatty()  # it stands above the ranking
     say(*([] if is_read_already else data_sentences(about)))
     result = result_of(about)
-    say(leaderboard_table(result), *legend(about, result))
+    say(*ranking_parts(result), *legend(about, result))
     say(*finding_sentences(about, result), *_file_sentences(about, files))
 
 

@@ -16,12 +16,12 @@ from mercer.search import CandidateResult, SearchResult
 from mercer.search.words import (
     PAIRS_DRAWN,
     compare_with_reference,
-    describe_blend,
     describe_comparison,
     describe_difference,
     describe_end,
     describe_measure,
     describe_metric,
+    describe_model,
     describe_settings,
     doubts,
     expected_on_new_samples,
@@ -34,12 +34,23 @@ WIDTH = 110  # of what is printed into a file or a pipe
 
 
 def say(*parts: Any, file: TextIO | None = None) -> None:
-    """Print sentences and tables, on the standard output if no other file is named."""
+    """Print sentences and tables, on the standard output if no other file is named.
+
+    On a terminal, sentences wrap at words; elsewhere each is a line.
+    """
     file = sys.stdout if file is None else file
     console = Console(file=file, width=None if file.isatty() else WIDTH)
     for part in parts:
         shown = one_line(part) if isinstance(part, str) else part
-        console.print(shown, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+        soft_wrap = isinstance(part, str) and not file.isatty()
+        console.print(shown, markup=False, highlight=False, soft_wrap=soft_wrap)
+
+
+def ranking_parts(result: SearchResult) -> list[Any]:
+    """Return the ranking for a terminal, which may be too narrow for settings: then they are lines below."""
+    if sys.stdout.isatty() and Console().width < WIDTH:
+        return [leaderboard_table(result, shows_settings=False), *settings_lines(result)]
+    return [leaderboard_table(result)]
 
 
 def data_sentences(about: Mapping[str, Any]) -> list[str]:
@@ -74,9 +85,8 @@ def data_sentences(about: Mapping[str, Any]) -> list[str]:
 
 def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[str]:
     """Say what the search has found."""
-    settings = describe_settings(result.settings)
-    said = [f"Selected: {result.winner}{f' with {settings}' if settings else ''}. Kernel: {about['kernel']}."]
-    said += [describe_blend(result), expected_on_new_samples(result)]
+    said = [describe_model(result), *([f"Its kernel: {about['kernel']}."] if about["kernel"] else [])]
+    said += [result.decision, expected_on_new_samples(result)]
     said += [compare_with_reference(result), *doubts(result)]
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget may allow for more.")
@@ -90,31 +100,50 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
 
 def legend(about: Mapping[str, Any], result: SearchResult) -> list[str]:
     """Say what the numbers of the ranking are, and why another than the first may have been selected."""
-    said = [f"* selected. {describe_metric(result.metric)}"]
+    stars = "* a member of the model" if result.blend else "* selected"
+    said = [f"{stars}. {describe_metric(result.metric)}"]
     if about["pairs"] is not None and not about["pairs"]["dissimilar"]:
         said.append(PAIRS_DRAWN)
     said += [describe_comparison(result), explain_selection(result)]
     return [sentence for sentence in said if sentence]
 
 
-def leaderboard_table(result: SearchResult, title: str | None = None) -> Table:
-    """Return the ranking, one line per candidate; the selected one, if there is one, has an asterisk."""
+def leaderboard_table(
+    result: SearchResult, title: str | None = None, *, shows_settings: bool = True
+) -> Table:
+    """Return the ranking, one line per candidate; members of the model have an asterisk, and their share."""
     comparison = [f"against {result.reference}"] if result.is_compared() else []
     table = Table(title=title, title_justify="left")
-    for name in ("candidate", result.metric.name, *comparison, "fit s", "folds"):
+    share = ["share"] if result.blend else []
+    for name in ("candidate", *share, result.metric.name, *comparison, "fit s", "folds"):
         table.add_column(name, justify="left" if name == "candidate" else "right", no_wrap=True)
-    table.add_column("settings, notes")
+    if shows_settings:
+        table.add_column("settings, notes")
     for one in result.candidates:
         cells = [
-            f"{one.name} *" if one.name == result.winner else one.name,
+            f"{one.name} *" if one.name in result.stars() else one.name,
+            *(
+                [f"{100 * result.blend[one.name]:.0f} %" if one.name in result.blend else ""]
+                if result.blend
+                else []
+            ),
             describe_measure(one.measure),
             *([describe_difference(one.difference, result.metric)] if comparison else []),
             f"{one.fit_seconds:.2f}" if np.isfinite(one.fit_seconds) else "",
             one.measure.n_folds or "",
-            "; ".join(remark for remark in (describe_settings(one.settings), one.note) if remark),
+            *([_remarks(one)] if shows_settings else []),
         ]
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     return table
+
+
+def settings_lines(result: SearchResult) -> list[str]:
+    """Return the settings and notes of candidates, a line each: where a table has no room for them."""
+    return [f"{one.name}: {said}" for one in result.candidates if (said := _remarks(one))]
+
+
+def _remarks(one: CandidateResult) -> str:
+    return "; ".join(remark for remark in (describe_settings(one.settings), one.note) if remark)
 
 
 def progress_line(one: CandidateResult) -> str:

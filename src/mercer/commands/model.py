@@ -6,31 +6,30 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from sklearn.pipeline import Pipeline
+import typer
 
-from mercer._typing import Array
-from mercer.commands.errors import WrongRequestError
+from mercer.commands.errors import WrongRequestError, one_line
 from mercer.persistence import Description, ModelFileError, describe, load
-from mercer.preprocessing import Columns, TableEncoder, read_table
-from mercer.preprocessing.encoder import check_no_others
+from mercer.preprocessing import TableEncoder, TableError, read_table
+from mercer.preprocessing.errors import listed
 from mercer.preprocessing.sources import spoken
-from mercer.search import Calibration, SearchResult
+from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
 
 MADE_BY = "mercer learn"  # in the notes of a model
 ROLES = ("target", "id", "weight", "group")
 
 
 class Model(NamedTuple):
-    """A model with what its file says of it."""
+    """A search with what its file says of it; to predict, the search is enough."""
 
-    pipeline: Pipeline
+    search: KernelSearchCV | KernelSearchRegressor
     about: dict[str, Any]
-    columns: Columns
 
     @property
-    def of_features(self) -> Pipeline:
-        """Return what comes after the encoder of tables."""
-        return self.pipeline[1:]
+    def encoder(self) -> TableEncoder:
+        """Return what makes numbers of a table."""
+        encoder: TableEncoder = self.search.encoder_
+        return encoder
 
     @property
     def names(self) -> set[str]:
@@ -40,17 +39,7 @@ class Model(NamedTuple):
     @property
     def predicts_numbers(self) -> bool:
         """Return whether it predicts numbers, with intervals."""
-        return hasattr(self.pipeline[-1], "predict_interval")
-
-    def calibration(self) -> Calibration | None:
-        """Return what makes probabilities of decision values; files of older versions have none."""
-        document = self.about.get("calibration")
-        if document is None:
-            return None
-        calibration = Calibration.from_dict(document)
-        if len(calibration.offsets) != len(self.pipeline.classes_):
-            raise ValueError("there is not one offset per class")
-        return calibration
+        return isinstance(self.search, KernelSearchRegressor)
 
 
 def describe_file(path: Path) -> Description:
@@ -65,9 +54,9 @@ def load_model(path: Path) -> Model:
     """Load a model that takes tables."""
     about = describe_file(path).about
     with _saying_what_it_is(path):
-        pipeline = load(path)
-    is_ours = about.get("made_by") == MADE_BY and isinstance(pipeline, Pipeline)
-    if not is_ours or not pipeline.steps or not isinstance(pipeline[0], TableEncoder):
+        search = load(path)
+    is_search = isinstance(search, KernelSearchCV | KernelSearchRegressor)
+    if not is_search or not isinstance(getattr(search, "encoder_", None), TableEncoder):
         raise WrongRequestError(
             f"{path} is not from `mercer learn`, or from that of an older mercer, and does not take tables: "
             "train it again with `mercer learn`, or use it in Python with mercer.load."
@@ -76,10 +65,7 @@ def load_model(path: Path) -> Model:
         names = [about.get(role) for role in ROLES]
         if not all(name is None or isinstance(name, str) for name in names):
             raise TypeError("the name of a column is not a string")
-        dropped = dict(about["columns"]["dropped"])
-        model = Model(pipeline, about, pipeline[0].by_kind._replace(dropped=dropped))
-        model.calibration()
-        return model
+        return Model(search, about)
 
 
 def result_of(about: Mapping[str, Any]) -> SearchResult:
@@ -117,9 +103,20 @@ def id_heading(name: str, others: Iterable[str]) -> str:
     return "id" if any(name == other or name.startswith(f"{other} ") for other in others) else name
 
 
-def read_rows(model: Model, path: Path) -> tuple[pd.DataFrame, Array]:
-    """Return a table as it is, and as features: columns by their names, in any order."""
-    table, source = read_table(path), spoken(path)
-    check_no_others(table, model.columns, model.names, source)
-    encoder: TableEncoder = model.pipeline[0]
-    return table, encoder.encode(table, source)
+def read_rows(model: Model, path: Path) -> pd.DataFrame:
+    """Return a table whose columns are those of the model, by their names; others are named and ignored."""
+    table, columns = read_table(path), model.encoder.by_kind
+    known = {*columns.used, *columns.dropped, *model.names}
+    unknown = [name for name in table.columns if name not in known]
+    if unknown:
+        typer.echo(one_line(f"Ignored, as the model does not know them: {listed(unknown)}."), err=True)
+    return table
+
+
+@contextmanager
+def blaming_the_table(path: Path) -> Iterator[None]:
+    """Name the file in what is wrong with a table."""
+    try:
+        yield
+    except TableError as error:
+        raise TableError(str(error).replace("the table", spoken(path), 1)) from error

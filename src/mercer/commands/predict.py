@@ -1,4 +1,4 @@
-"""The command ``mercer predict``: classes and decision values of new rows, or numbers and intervals."""
+"""The command ``mercer predict``: classes and probabilities of new rows, or numbers and intervals."""
 
 import csv
 import json
@@ -9,16 +9,14 @@ import numpy as np
 import pandas as pd
 import typer
 
-from mercer._typing import Array
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.model import Model, id_heading, load_model, read_rows
+from mercer.commands.model import Model, blaming_the_table, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs
 from mercer.files import replace_file
 from mercer.preprocessing.missing import WORDS, as_written
-from mercer.search.decisions import decide
 
-ROLES = ("row", "prediction", "decision", "probability", "low", "high")  # what the other columns are called
+ROLES = ("row", "prediction", "probability", "low", "high")  # what the other columns are called
 EXAMPLES = """For example:
 
 \b
@@ -52,10 +50,10 @@ def predict(
     ] = 0.9,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
-    """Predict the classes of new rows, with decision values and probabilities, or numbers with intervals.
+    """Predict the classes of new rows, with probabilities, or numbers with intervals.
 
-    Columns are matched by name, in any order. With two classes there is one decision value, positive for the
-    second class (in the order of `mercer show`); with more there is one per class. The larger, the surer.
+    Columns are matched by name, in any order; others are ignored. The prediction is the most probable class,
+    or what a threshold makes of the probabilities, if the model has one (`mercer show` says so).
     Probabilities, one per class, are calibrated on samples that the model was not fitted to. Of a number
     there are low and high, the ends of an interval, from errors on such samples.
     """
@@ -63,12 +61,13 @@ def predict(
         raise WrongRequestError(f"--coverage must be between 0 and 1, such as 0.9, not {coverage:g}.")
     check_outputs([output], [model, data])
     loaded = load_model(model)
-    if not hasattr(loaded.pipeline, "predict"):
+    if not hasattr(loaded.search, "predict"):
         raise WrongRequestError(
             f"{model} was learned from pairs and has no classes or numbers: use `mercer similar`."
         )
-    table, rows = read_rows(loaded, data)
-    found = predictions(loaded, table, rows, keep_columns=keep_columns, coverage=coverage)
+    table = read_rows(loaded, data)
+    with blaming_the_table(data):
+        found = predictions(loaded, table, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)
     if output is None:
         typer.echo(text, nl=False)
@@ -78,29 +77,24 @@ def predict(
 
 
 def predictions(
-    model: Model, table: pd.DataFrame, rows: Array, *, keep_columns: bool = False, coverage: float = 0.9
+    model: Model, table: pd.DataFrame, *, keep_columns: bool = False, coverage: float = 0.9
 ) -> pd.DataFrame:
     """Return a line for each row: its number, its id or all columns, and what is predicted."""
-    found = pd.DataFrame({"row": np.arange(len(rows))})
+    found = pd.DataFrame({"row": np.arange(len(table))})
     kept = (
         table.columns if keep_columns else [name for name in table.columns if name == model.about.get("id")]
     )
     for name in kept:
         found[_heading(name, is_id=not keep_columns)] = as_written(table[name]).to_numpy()
     if model.predicts_numbers:
-        low, high = model.of_features[-1].predict_interval(rows, coverage)
-        found["prediction"] = model.of_features.predict(rows)
+        low, high = model.search.predict_interval(table, coverage)
+        found["prediction"] = model.search.predict(table)
         return found.assign(low=low, high=high)
-    classes = model.pipeline.classes_
-    predicted, values = decide(model.of_features, rows, classes)
-    found["prediction"] = classes[predicted]
-    names = ["decision"] if values.shape[1] == 1 else [f"decision {label}" for label in classes]
-    parts = [found, pd.DataFrame(values, columns=names)]
-    calibrate = model.calibration()
-    if calibrate is not None:
-        chances = calibrate(values)
-        parts.append(pd.DataFrame(chances, columns=[f"probability {label}" for label in classes]))
-    return pd.concat(parts, axis=1)
+    chances = model.search.predict_proba(table)
+    classes = model.search.classes_
+    found["prediction"] = classes[model.search.model_.decision.choose(chances)]
+    heads = [f"probability {label}" for label in classes]
+    return pd.concat([found, pd.DataFrame(chances, columns=heads)], axis=1)
 
 
 def _heading(name: str, *, is_id: bool) -> str:
@@ -121,5 +115,6 @@ def _as_csv(found: pd.DataFrame) -> str:
 def _as_json(model: Model, found: pd.DataFrame) -> str:
     document: dict[str, Any] = {"predictions": found.to_dict(orient="records")}
     if not model.predicts_numbers:
-        document = {"classes": model.pipeline.classes_.tolist(), **document}
+        decision = model.search.result_.decision or "the most probable class"
+        document = {"classes": model.search.classes_.tolist(), "decision": decision, **document}
     return json.dumps(to_json(document), indent=2, allow_nan=False) + "\n"

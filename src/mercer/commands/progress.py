@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from mercer.commands.messages import leaderboard_table, progress_line
+from mercer.commands.messages import WIDTH, leaderboard_table, progress_line
 from mercer.search import SearchResult
+
+BAR, EVERY = 20, 60.0  # letters of the bar, and seconds between lines
 
 
 class Watcher:
@@ -20,18 +22,22 @@ class Watcher:
     ----------
     console : Console
         Where to show it: that of the standard error, so that results can be piped on.
+    budget : float
+        How many seconds there are.
+    quiet : bool, default=False
+        Whether to show nothing.
     """
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, console: Console, budget: float = 0.0, *, quiet: bool = False) -> None:
+        self.console, self.budget, self.quiet = console, budget, quiet
+        self._next = 0.0  # when something is said where there is no terminal
         self.start = time.monotonic()
         self.result: SearchResult | None = None
-        self._told: dict[str, tuple[int, str]] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Show the table as long as the search runs, on a terminal."""
-        if not self.console.is_terminal:
+        if self.quiet or not self.console.is_terminal:
             yield
             return
         with Live(get_renderable=self.render, console=self.console, transient=True, refresh_per_second=2):
@@ -42,9 +48,10 @@ class Watcher:
         if self.result is None:
             return "timing each candidate on a few rows (the first time after installation: compiling)"
         seconds = time.monotonic() - self.start
-        return leaderboard_table(
-            self.result, title=f"searching, {seconds:.0f} s (Ctrl-C: take the best so far)"
-        )
+        far = min(seconds / self.budget, 1.0) if self.budget else 0.0
+        bar, left = "█" * round(BAR * far), max(self.budget - seconds, 0.0)
+        title = f"{bar:░<{BAR}} {left:.0f} s left (Ctrl-C: take the best so far)"
+        return leaderboard_table(self.result, title, shows_settings=self.console.width >= WIDTH)
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Do nothing: `watching` begins."""
@@ -59,12 +66,16 @@ class Watcher:
         """Take the ranking after each candidate, and never ask to stop."""
         if context.task_name == "candidate":
             self.result = estimator.result_
-            if not self.console.is_terminal:
+            if not (self.quiet or self.console.is_terminal):
                 self._print_news(estimator.result_)
         return False
 
     def _print_news(self, result: SearchResult) -> None:
-        for one in result.candidates:
-            if self._told.get(one.name, (0, "")) != (one.measure.n_folds, one.note):
-                self._told[one.name] = (one.measure.n_folds, one.note)
-                self.console.print(progress_line(one), markup=False, highlight=False, soft_wrap=True)
+        """Say who is first: a line at once, and then a line a minute."""
+        seconds = time.monotonic() - self.start
+        if seconds < self._next or not result.compared():
+            return
+        self._next = seconds + EVERY
+        first = progress_line(result.compared()[0])
+        line = f"{seconds:.0f} s: {len(result.compared())} candidates compared; first {first}"
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)

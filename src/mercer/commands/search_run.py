@@ -8,21 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
-from sklearn.pipeline import Pipeline
 
-from mercer.commands.distances import kernel_of_model
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.inputs import PAIRS, Task
 from mercer.commands.model import MADE_BY
 from mercer.commands.outputs import as_json
 from mercer.kernels.description import describe_kernel
+from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
-from mercer.search.label_task import LabelTask
 from mercer.search.number_scoring import NUMBER_SCORES
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
+from mercer.search.pairs import PairTask
 from mercer.search.scoring import KNOWN
+from mercer.search.task import LabelTask, NumberTask, Samples
 
 SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
 
@@ -37,20 +35,18 @@ class Options(NamedTuple):
     scoring: str | None = None
     blend: bool = True
 
+    cost: dict[str, float] | None = None
+    log: bool = False
+
 
 class Learned(NamedTuple):
     """What a search has found."""
 
-    search: KernelSearchCV | KernelSearchRegressor
-    model: Pipeline  # from a prepared table to classes, to numbers, or to features
+    search: KernelSearchCV | KernelSearchRegressor  # the model: it takes the table
     about: dict[str, Any]  # all that is said of it, as JSON
 
 
-CANDIDATES = {
-    CLASS: LabelTask.candidate_names,
-    NUMBER: NumberTask.candidate_names,
-    PAIRS: PairTask.candidate_names,
-}
+CANDIDATES = {CLASS: LabelTask.names, NUMBER: NumberTask.names, PAIRS: PairTask.names}
 SCORES = {CLASS: ("accuracy", *KNOWN), NUMBER: tuple(NUMBER_SCORES)}
 
 
@@ -60,6 +56,10 @@ def check_options(options: Options, *kinds: str) -> None:
         raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
     if options.scoring is not None:
         _check_scoring(options.scoring, kinds)
+    if options.cost is not None and (options.scoring is not None or CLASS not in kinds):
+        raise WrongRequestError("--cost is for two classes, and in the place of --scoring: leave one out.")
+    if options.log and NUMBER not in kinds:
+        raise WrongRequestError("--log is for numbers: leave it out, or add --task number.")
     known = list(dict.fromkeys(name for kind in kinds for name in CANDIDATES[kind]))
     unknown = [name for name in options.candidates if name not in known]
     if unknown:
@@ -84,7 +84,7 @@ def _check_scoring(name: str, kinds: tuple[str, ...]) -> None:
 def learn_task(
     task: Task, options: Options, callbacks: Sequence[Any] = (), seconds_spent: float = 0.0
 ) -> Learned:
-    """Search, and put the table's encoder before what predicts.
+    """Search. What is found is the model, which takes tables.
 
     Parameters
     ----------
@@ -98,14 +98,18 @@ def learn_task(
         What is gone of the budget.
     """
     start = time.monotonic()
-    search_class = KernelSearchRegressor if task.kind == NUMBER else KernelSearchCV
+    is_number = task.kind == NUMBER
+    search_class = KernelSearchRegressor if is_number else KernelSearchCV
+    own: dict[str, Any] = {"log": options.log} if is_number else {"cost": options.cost}
     search = search_class(
         list(options.candidates) or None,
         scoring=options.scoring,
-        blend="auto" if options.blend else False,
+        blend=options.blend,
         budget=max(SEARCHING * (options.budget - seconds_spent), 0.1 * options.budget),
+        encoder=TableEncoder(),
         n_jobs=options.n_jobs,
         random_state=options.seed,
+        **own,
     ).set_callbacks(*callbacks)
     try:
         with warnings.catch_warnings():
@@ -122,22 +126,28 @@ def learn_task(
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
+    vars(search).pop("_skl_callbacks", None)  # they are no part of the model
     search.budget = options.budget  # what a user gave: the report shows how to get it again
-    calibration = getattr(search, "calibration_", None)  # pairs have none
-    blend = getattr(search, "predictor_", None) or search.blend_  # numbers have intervals, blended or not
-    steps = search.best_estimator_.steps if blend is None else [("blend", blend)]
-    model = Pipeline([("table", task.encoder), *steps])
+    search.encoder_.dropped_.update(task.encoder.dropped_)
     about = {
         **facts(task),
         "search": search.result_.as_dict(),
-        "kernel": describe_kernel(kernel_of_model(search.best_estimator_)),
-        "calibration": calibration and calibration.as_dict(),
+        "kernel": describe_kernel(getattr(search.best_kernel_, "base", None)),
         "budget": options.budget,
         "seed": options.seed,
         "seconds": time.monotonic() - start,
         "compiling": search.compile_seconds_,
     }
-    return Learned(search, model, as_json(about))
+    return Learned(search, as_json(about))
+
+
+def warnings_of(task: Task, options: Options) -> list[str]:
+    """Say what should be known before time is spent: a class is rare, a column looks like groups."""
+    said = list(task.hints)
+    if task.kind == CLASS and options.scoring is None and options.cost is None:
+        y = np.asarray(task.y)
+        said += LabelTask(Samples(np.zeros((len(y), 1)), y, weight=task.sample_weight)).remarks()
+    return said
 
 
 def facts(task: Task) -> dict[str, Any]:
@@ -156,7 +166,7 @@ def facts(task: Task) -> dict[str, Any]:
         "numbers": _spread(task.y) if task.kind == NUMBER else None,
         "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
         "columns": task.columns._asdict(),
-        "features": task.X.shape[1],
+        "features": len(task.encoder.get_feature_names_out()),
         "missing_cells": sum(task.gaps.values()),
         "notes": task.notes,
     }

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer.commands.errors import one_line
-from mercer.commands.messages import data_sentences, finding_sentences, leaderboard_table, legend, say
+from mercer.commands.messages import data_sentences, finding_sentences, legend, ranking_parts, say
 from mercer.commands.model import MADE_BY, blaming_the_notes, describe_file, result_of
 from mercer.commands.outputs import as_json as to_json
 from mercer.persistence import Description
@@ -55,7 +55,7 @@ def _what_was_learned(found: Description) -> list[str | Table]:
     result = result_of(about)
     return [
         *data_sentences(about),
-        leaderboard_table(result),
+        *ranking_parts(result),
         *legend(about, result),
         *finding_sentences(about, result),
         f"Random seed {about['seed']}, budget {about['budget']:g} s.",

@@ -14,7 +14,7 @@ from mercer._typing import Array
 from mercer.commands.distances import distances
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
-from mercer.commands.model import Model, id_heading, load_model, read_rows
+from mercer.commands.model import Model, blaming_the_table, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
 from mercer.preprocessing import TableError, find_ids
 from mercer.preprocessing.errors import listed, quote
@@ -50,7 +50,9 @@ def similar(
     loaded = load_model(model)
     if ids is not None:  # a column that the model shall not mind
         loaded = loaded._replace(about={**loaded.about, "id": ids})
-    table, rows = read_rows(loaded, data)
+    table = read_rows(loaded, data)
+    with blaming_the_table(data):
+        rows = loaded.encoder.transform(table)
     if ids is None:
         named = _remembered_ids(loaded, table)
         start = _find_start(query, len(table), named)
@@ -69,7 +71,7 @@ def similar(
 
 def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: int) -> pd.DataFrame:
     """Return the nearest rows but the start itself: distances, and targets if the table has them."""
-    apart = distances(model.of_features, rows, start)
+    apart = distances(model.search.best_kernel_, rows, start)
     nearest = [row for row in np.argsort(apart, kind="stable") if row != start][:top]
     found = pd.DataFrame({"row": np.array(nearest, dtype=int), "distance": apart[nearest]})
     target = model.about.get("target")

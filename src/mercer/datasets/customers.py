@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -39,7 +38,7 @@ GAPS = 0.04  # of all cells
 class Customers(NamedTuple):
     """A table of customers, and who each of them is."""
 
-    table: pd.DataFrame
+    table: Any  # a DataFrame
     person: NDArray[np.int64]
 
 
@@ -76,6 +75,8 @@ def customers(n_persons: int = 500, n_twins: int = 240, *, random_state: Any = N
     ]
     person = np.concatenate([np.arange(n_persons), np.arange(n_twins)])
     order = rng.permutation(len(person))
+    import pandas as pd  # only where a table is made
+
     table = pd.DataFrame([*people, *twins]).iloc[order].reset_index(drop=True)
     return Customers(table.mask(rng.rand(*table.shape) < GAPS), person[order])
 

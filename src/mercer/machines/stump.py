@@ -41,7 +41,7 @@ class StumpSVC(StumpMachine, NamedClassifier):
               \min_{g, b} \tfrac14 \sum_d \int g_d'(t)^2 dt + \sum_i C_i \max(0, 1 - y_i f(x_i)),
 
     with piecewise linear :math:`g_d` (`shape_functions_`) that are constant beyond the data. The solver
-    (`mercer.solvers.stump_svm`) uses this: no Gram matrix, O(n D) memory, O(n D) for each product with the
+    (`mercer.solvers.newton`) uses this: no Gram matrix, O(n D) memory, O(n D) for each product with the
     kernel. LIBSVM on the Gram matrix finds the same classifier, at O(n²); for few samples it is called.
 
     The kernel adds up distances: scale the features, best by `ClippedScaler`, as for any SVM.
@@ -232,7 +232,6 @@ class StumpRegressor(StumpMachine, NamedRegressor):
         C, given or chosen; for ``C="cv"`` the end of the values that it is at, and these values.
     scores_ : array of shape (n_folds, n_Cs)
         The scores. A path ends when two values of C in a row are worse than the best by more than a
-        standard error, or one by more than five; those that were not tried have NaN. A path ends when two values of C in a row are worse than the best by more than a
         standard error, or one by more than five; those that were not tried have NaN.
     unseen_ : UnseenErrors
         The errors of the folds' test samples at this C, for `predict_interval`.

@@ -69,7 +69,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("of_new", least=0),
     ),
     "mercer.parts.OrderedColumn": (Field("scales", "s", least=TINY, may_be_empty=False),),
-    "mercer.parts.Decision": (
+    "mercer.parts.MatchDecision": (
         Field("weights", "k", least=0),
         Field("levels", "k"),
         Field("column_of", "k", INDEX, least=0),
@@ -126,11 +126,13 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     },
     "mercer.search.Blend": (
         Field("weights", "m", least=0),
-        Field("slopes", "m", least=0),
-        Field("offsets", "m c"),
+        Field("calibration.offsets", "c"),
+        Field("decision.weights", "c", least=0),
     ),
     "mercer.search.NumberBlend": (
         Field("weights", "m", least=0),
+        Field("spread.knots", "k", may_be_empty=False),
+        Field("spread.heights", "k", least=0),
         Field("unseen.error", "n 1", may_be_empty=False),
         Field("unseen.weight", "n", least=0),
     ),

@@ -12,7 +12,7 @@ from typing import Any
 from mercer.persistence.allowed_types import stable_name
 from mercer.persistence.errors import ModelFileError, quote
 
-FORMAT = 2  # of the archive: 1 had the modules of classes in it, 2 has their stable names
+FORMAT = 3  # of the archive: 2 had machines of several kinds in it, 1 the modules of classes
 LIBRARIES = ("mercer", "scikit-learn", "numpy", "scipy", "skops")
 DECISIVE = ("mercer", "scikit-learn")  # whose versions may change what the attributes of an estimator mean
 MOST_CHARACTERS = 300  # of one setting

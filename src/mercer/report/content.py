@@ -3,20 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._typing import Array
+from mercer.pairs import Pairs
 from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.kinds import CategoryColumn, NumberColumn
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture
 from mercer.report.scatter import Scatter
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
 from mercer.search.words import signed
 
 MOST_DIGITS, TOO_LARGE = 6, 1e9  # of numbers that are read without a power of ten
@@ -93,7 +91,12 @@ class Subject:
     """What the page is about."""
 
     search: KernelSearchCV | KernelSearchRegressor
-    task: LabelTask | NumberTask | PairTask  # the samples that were searched on
+    kind: str  # what is predicted: "class", "number", or nothing of "pairs"
+    table: Any  # what was searched on
+    X: Array  # as numbers
+    y: Any
+    pairs: Pairs | None
+    unlabelled: Any
     feature_names: list[str]
     held_out: HeldOut | None
     seed: int  # for whatever is drawn at random
@@ -118,7 +121,7 @@ class Subject:
     def levels(self) -> set[int]:
         """Return the features that are 0 or 1: a row has a level of a category, or misses a number."""
         if self.encoder is None:
-            return {d for d, x in enumerate(self.task.X.T) if set(np.unique(x)) == {0.0, 1.0}}
+            return {d for d, x in enumerate(self.X.T) if set(np.unique(x)) == {0.0, 1.0}}
         kinds = zip(self.encoder.columns_, self.columns.values(), strict=True)
         two_valued = {CategoryColumn: slice(None), NumberColumn: slice(1, None)}
         return {d for kind, mine in kinds if type(kind) in two_valued for d in mine[two_valued[type(kind)]]}

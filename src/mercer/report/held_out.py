@@ -1,16 +1,12 @@
-"""The winner of a search and its blend, fitted to a part of the samples, to be looked at on the others."""
+"""Samples that the search held out, with what the model says of them without having seen them."""
 
-import warnings
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.metrics import r2_score
-from sklearn.model_selection import train_test_split
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KernelCenterer
 
 from mercer._typing import Array, Index
@@ -18,81 +14,62 @@ from mercer.kernels import Rescaled
 from mercer.kernels.distance import DistanceKernel
 from mercer.metrics import alignment, ideal_kernel
 from mercer.preprocessing.scaling import ClippedScaler
-from mercer.search.blend import Blend, NumberBlend
-from mercer.search.candidates import Candidate
-from mercer.search.label_task import LabelTask, draw_by_class
-from mercer.search.number_task import NumberTask
-from mercer.search.task import Fitted
+from mercer.search.task import order_by_class
 
-HELD_OUT = 0.3  # of the samples of each class
-MOST_ROWS = 2500  # that are looked at, fitted to and held out together
+MOST_ROWS = 2500  # among which neighbours are looked for
 N_NEIGHBOURS = 5
 
 
 class HeldOut(NamedTuple):
-    """A model and the samples that it is looked at with."""
+    """What was held out, what is said of it, and the kernel to look at it with."""
 
-    model: Pipeline  # the scaler and the winner
-    predictor: Any  # what predicts: the same, or the blend
-    before: sk_kernels.Kernel  # a plain one that learns nothing, of samples as they are
-    after: sk_kernels.Kernel | None  # the winner's; None: the winner has no kernel that is known here
-    learned_rows: Index  # numbers of the samples that it was fitted to
-    rows: Index  # and of those held out
-    X_learned: Array
-    y_learned: NDArray[Any]
+    rows: Index  # numbers of the samples
     X: Array
     y: NDArray[Any]
+    predicted: NDArray[Any]
+    chances: Array | None  # (n_samples, n_classes)
+    before: sk_kernels.Kernel  # a plain one that learns nothing, of samples as they are
+    after: sk_kernels.Kernel | None  # the main member's; None: it has no kernel that is known here
+    other_rows: Index  # of samples among which neighbours are looked for
+    X_others: Array
+    y_others: NDArray[Any]
 
 
 class Figures(NamedTuple):
     """How well a kernel knows the targets, in numbers that are at most 1."""
 
     alignment: float  # both matrices centred: it does not depend on a constant added to a kernel
-    neighbours: float  # how well the nearest training samples say what a sample is
+    neighbours: float  # how well the nearest other samples say what a sample is
 
 
-def hold_out(search: Any, task: LabelTask | NumberTask, seed: int) -> HeldOut:
-    """Fit the winner to about 70 % of the samples, and keep the others."""
-    X, y = task.X, task.y
-    if isinstance(task, NumberTask):
-        some = task.draw(np.arange(len(y)), MOST_ROWS, seed)
-        learned, others = train_test_split(some, test_size=HELD_OUT, random_state=seed)
-    else:
-        some = draw_by_class(y, MOST_ROWS, seed, least=2)
-        learned, others = (some[part] for part in split_rows(y[some], seed))
-    if len(others) == 0:
-        raise ValueError("every class has a single sample: none can be held out")
-    winner = Candidate(search.best_name_, search.best_estimator_[-1], {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the search has given all of these before
-        part = replace(task, X=X[learned], y=y[learned])
-        fitted = part.fit(winner, {})
-        blend = getattr(search, "predictor_", search.blend_)  # of numbers, it has intervals
-        predictor = fitted.pipeline if blend is None else _blend(blend, part)
+def hold_out(search: Any, X: Array, y: NDArray[Any], seed: int) -> HeldOut:
+    """Return what the search has kept of the samples that it held out, each once."""
+    found, first = np.unique(search.held_out_.rows, return_index=True)
+    said = search.held_out_.said[first]
+    is_label = said.ndim == 2
+    predicted = search.classes_[search.model_.decision.choose(said)] if is_label else said
+    others = draw_rows(y, MOST_ROWS, seed, by_class=is_label)
+    scaler = search.best_estimator_[0]
     return HeldOut(
-        fitted.pipeline,
-        predictor,
-        usual_kernel(fitted.scaler),
-        _spanning(fitted, X[some]).unscaled_kernel,
-        learned,
+        found,
+        X[found],
+        y[found],
+        predicted,
+        said if is_label else None,
+        usual_kernel(scaler),
+        _spanning(search.best_kernel_, scaler, X[others]),
         others,
-        *(X[learned], y[learned]),
-        *(X[others], y[others]),
+        X[others],
+        y[others],
     )
 
 
-def _blend(blend: Blend | NumberBlend, task: LabelTask | NumberTask) -> Any:
-    """Return the blend with its members fitted to other samples."""
-    members = [task.fit(Candidate(name, one[-1], {}), {}).pipeline for name, one in blend.estimators]
-    return clone(blend).use(members, *([task.classes] if isinstance(task, LabelTask) else []))
-
-
-def split_rows(y: NDArray[Any], seed: int) -> tuple[Index, Index]:
-    """Return samples to fit to and samples to hold out, by class; a class of a single sample is fitted to."""
-    _, label, counts = np.unique(y, return_inverse=True, return_counts=True)
-    several = np.flatnonzero(counts[label] > 1)
-    others = several[draw_by_class(y[several], round(HELD_OUT * len(several)), seed)]
-    return np.setdiff1d(np.arange(len(y)), others), others
+def draw_rows(y: NDArray[Any], n: int, seed: int, *, by_class: bool) -> Index:
+    """Return at most n samples at random; by class, of each as large a share as of all, but some."""
+    if by_class:
+        place = order_by_class(np.unique(y, return_inverse=True)[1], seed)
+        return np.sort(np.argsort(place, kind="stable")[:n])
+    return np.sort(RandomState(seed).permutation(len(y))[:n])
 
 
 def usual_kernel(scaler: ClippedScaler) -> Rescaled:
@@ -102,44 +79,40 @@ def usual_kernel(scaler: ClippedScaler) -> Rescaled:
     return Rescaled(base, scaler.mean_, scaler.scale_, scaler.low_, scaler.high_)
 
 
-def _spanning(fitted: Fitted, X: Array) -> Fitted:
+def _spanning(kernel: Any, scaler: ClippedScaler, X: Array) -> Any:
     """Return a distance kernel with the constant that makes it positive semi-definite on X."""
-    if not isinstance(fitted.kernel, DistanceKernel):
-        return fitted
-    return fitted._replace(kernel=type(fitted.kernel).spanning(fitted.scaler.transform(X)))
+    if not isinstance(kernel, Rescaled) or not isinstance(kernel.base, DistanceKernel):
+        return kernel
+    return kernel.with_base(type(kernel.base).spanning(scaler.transform(X)))
 
 
-def measure(kernel: Any, data: HeldOut) -> Figures:
-    """Return how well a kernel knows the classes of the held-out samples."""
-    nearest = nearest_rows(kernel, data.X, data.X_learned, count_neighbours(data))
-    alike = data.y_learned[nearest] == data.y[:, None]
-    return Figures(_aligned(kernel, data, ideal_kernel(data.y)), float(alike.mean()))
+def measure(kernel: Any, data: HeldOut, some: Index) -> Figures:
+    """Return how well a kernel knows the classes of some held-out samples."""
+    nearest = nearest_rows(kernel, data, some, N_NEIGHBOURS)
+    alike = data.y_others[nearest] == data.y[some][:, None]
+    return Figures(_aligned(kernel, data.X[some], ideal_kernel(data.y[some])), float(alike.mean()))
 
 
-def measure_numbers(kernel: Any, data: HeldOut) -> Figures:
+def measure_numbers(kernel: Any, data: HeldOut, some: Index) -> Figures:
     """Return how well a kernel knows the numbers of held-out samples: neighbours, by the R² of their mean."""
-    nearest = nearest_rows(kernel, data.X, data.X_learned, N_NEIGHBOURS)
-    from_mean = data.y - data.y.mean()
-    guess = data.y_learned[nearest].mean(axis=1)
-    return Figures(_aligned(kernel, data, np.outer(from_mean, from_mean)), float(r2_score(data.y, guess)))
+    y = data.y[some]
+    from_mean, guess = (
+        y - y.mean(),
+        data.y_others[nearest_rows(kernel, data, some, N_NEIGHBOURS)].mean(axis=1),
+    )
+    return Figures(_aligned(kernel, data.X[some], np.outer(from_mean, from_mean)), float(r2_score(y, guess)))
 
 
-def _aligned(kernel: Any, data: HeldOut, ideal: Array) -> float:
-    return alignment(*(KernelCenterer().fit_transform(K) for K in (np.asarray(kernel(data.X)), ideal)))
+def _aligned(kernel: Any, X: Array, ideal: Array) -> float:
+    return alignment(*(KernelCenterer().fit_transform(K) for K in (np.asarray(kernel(X)), ideal)))
 
 
-def count_neighbours(data: HeldOut) -> int:
-    """Return how many nearest samples are looked at: no more than the smallest class has.
-
-    A class of which nothing is held out does not count.
-    """
-    classes, counts = np.unique(data.y_learned, return_counts=True)
-    return min(N_NEIGHBOURS, int(counts[np.isin(classes, data.y)].min()))
-
-
-def nearest_rows(kernel: Any, X: Array, others: Array, n: int) -> Index:
-    """Return, for each sample of X, the numbers of the n nearest of the others, by the kernel's distance."""
+def nearest_rows(kernel: Any, data: HeldOut, some: Any, n: int) -> Index:
+    """Return, for some held-out samples, which n of the others are nearest by the kernel's distance."""
     # ‖φ(x) − φ(z)‖² without k(x, x), which changes no order
-    D = np.asarray(kernel.diag(others))[None, :] - 2.0 * np.asarray(kernel(X, others))
+    D = np.asarray(kernel.diag(data.X_others))[None, :] - 2.0 * np.asarray(
+        kernel(data.X[some], data.X_others)
+    )
+    D[data.rows[some][:, None] == data.other_rows[None, :]] = np.inf  # nobody is a neighbour of itself
     nearest: Index = np.argsort(D, axis=1, kind="stable")[:, :n]
     return nearest

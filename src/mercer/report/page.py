@@ -17,19 +17,16 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from mercer._typing import Array
 from mercer.files import replace_file
 from mercer.kernels.description import describe_kernel
 from mercer.pairs import Pairs
-from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.encoder import count_missing
 from mercer.report.content import Chapter, Omitted, Subject, Table
-from mercer.report.held_out import HeldOut, hold_out
+from mercer.report.held_out import hold_out
 from mercer.report.plots.additive_model import check_feature_names
 from mercer.report.sections import SECTIONS, WORDS, Makers, make_headline, winning_kernel
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
-from mercer.search.words import describe_settings
+from mercer.search.words import describe_settings, name_blend
 from mercer.validation import check_target
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
@@ -73,9 +70,9 @@ def write_report(
 class Report:
     """The report of a search: answers to the questions that people ask, in words, plots and tables.
 
-    The plots show samples that the kernel was not learned from: the winner is fitted to about 70 % of the
-    samples (of at most 2500, drawn by class) and looked at on the others. What cannot be shown of a winner is
-    left out, and the report says why. The same search, samples and random seed give the same page. A notebook
+    What it says of samples is what the model says of those that the search held out: nothing is fitted anew.
+    What cannot be shown of a model is left out, and the report says why. The same search, samples and random
+    seed give the same page. A notebook
     shows the report where it is the last value of a cell.
 
     Parameters
@@ -96,10 +93,6 @@ class Report:
         One per feature. None: those of the search (`feature_names_in_`), or x0, x1, …
     row_names : sequence of int or str, default=None
         What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
-    encoder : TableEncoder, default=None
-        What made X of a table, if that was not the search itself: then columns are named, and not features.
-    gaps : dict, default=None
-        How many cells of each column were missing.
     about : dict, default=None
         What else the report should say of how it was computed, such as the command or the date. The values of
         `data` and `target`, the names of the data and of what is predicted, are also in the title.
@@ -138,25 +131,29 @@ class Report:
         unlabelled: Any = None,
         feature_names: Sequence[str] | None = None,
         row_names: Sequence[int | str] | None = None,
-        encoder: TableEncoder | None = None,
-        gaps: Mapping[str, int] | None = None,
         about: Mapping[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         check_is_fitted(search, "best_estimator_")
         about = about or {}
-        gaps = _count_gaps(search, X) if gaps is None else gaps
-        encoder, X, unlabelled, feature_names = _encode(search, encoder, X, unlabelled, feature_names)
-        task = _check_task(search, X, y, pairs, unlabelled)
+        table, encoder = X, getattr(search, "encoder_", None)
+        gaps = _count_gaps(search, X)
+        X, feature_names = _encode(encoder, X, feature_names)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
-        held_out, problem = _hold_out(search, task, seed)
+        y = _check_targets(search, X, y)
+        known = None if pairs is None else Pairs(*pairs).check(len(X))
         subject = Subject(
             search,
-            task,
-            check_feature_names(search, task.X.shape[1], feature_names),
-            held_out,
+            "pairs" if y is None else "number" if is_regressor(search) else "class",
+            table,
+            X,
+            y,
+            known,
+            unlabelled,
+            check_feature_names(search, X.shape[1], feature_names),
+            None if y is None else hold_out(search, X, y, seed),
             seed,
-            _check_row_names(len(task.X), row_names),
+            _check_row_names(len(X), row_names),
             str(about.get("data", "")),
             str(about.get("target", "")),
             encoder,
@@ -164,9 +161,7 @@ class Report:
             gaps,
         )
         self.headline = make_headline(subject)
-        self.chapters, self.omissions = _compose(subject, _choose(SECTIONS[type(task)], questions))
-        if problem is not None:
-            self.omissions = [f"What needs a model fitted to a part of the samples: {problem}"]
+        self.chapters, self.omissions = _compose(subject, _choose(SECTIONS[subject.kind], questions))
         self.provenance = _provenance(subject, about, random_state)
         self.code = _code(search, subject, gave_pairs=pairs is not None)
         self.command = str(about.get("command", ""))
@@ -204,17 +199,11 @@ def _count_gaps(search: Any, X: Any) -> dict[str, int]:
     return {} if encoder is None else count_missing(encoder, X)
 
 
-def _encode(
-    search: Any, encoder: TableEncoder | None, X: Any, unlabelled: Any, names: Sequence[str] | None
-) -> tuple[TableEncoder | None, Any, Any, Sequence[str] | None]:
-    """Return samples as the numbers that the search saw, if it was given a table."""
-    own = getattr(search, "encoder_", None)
-    if own is not None:
-        X, unlabelled = own.transform(X), None if unlabelled is None else own.transform(unlabelled)
-    encoder = encoder or own
-    if encoder is not None and names is None:
-        names = [str(name) for name in encoder.get_feature_names_out()]
-    return encoder, X, unlabelled, names
+def _encode(encoder: Any, X: Any, names: Sequence[str] | None) -> tuple[Array, Sequence[str] | None]:
+    """Return samples as the numbers that the search saw, with the names of the features."""
+    if encoder is None:
+        return check_array(X, dtype=np.float64), names
+    return encoder.transform(X), names or [str(name) for name in encoder.get_feature_names_out()]
 
 
 def _choose(known: Mapping[str, Makers], questions: Sequence[str] | None) -> Mapping[str, Makers]:
@@ -224,20 +213,15 @@ def _choose(known: Mapping[str, Makers], questions: Sequence[str] | None) -> Map
     return known if questions is None else {key: known[key] for key in questions}
 
 
-def _check_task(
-    search: Any, X: Any, y: Any, pairs: Any, unlabelled: Any
-) -> LabelTask | NumberTask | PairTask:
-    rows = check_array(X, dtype=np.float64)
-    more = None if unlabelled is None else check_array(unlabelled, dtype=np.float64, input_name="unlabelled")
+def _check_targets(search: Any, X: Array, y: Any) -> Any:
     if y is None:
-        none = np.empty((0, 2), dtype=np.intp)
-        return PairTask(rows, Pairs(none, none) if pairs is None else Pairs(*pairs).check(len(rows)), more)
-    label = column_or_1d(y)
-    if len(label) != len(rows):
-        raise ValueError(f"X has {len(rows)} samples, but y has {len(label)}")
-    if is_regressor(search):
-        return NumberTask(rows, check_target(label), more)
-    return LabelTask(rows, label, more)
+        return None
+    targets = column_or_1d(y)
+    if search.held_out_.rows.max() >= len(X):
+        raise ValueError(f"X has {len(X)} samples, fewer than the search was fitted to: give those")
+    if len(targets) != len(X):
+        raise ValueError(f"X has {len(X)} samples, but y has {len(targets)}")
+    return check_target(targets) if is_regressor(search) else targets
 
 
 def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int | str]:
@@ -246,18 +230,6 @@ def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int
     if len(names) != n_rows:
         raise ValueError(f"There are {len(names)} row names for {n_rows} rows.")
     return [str(name) if isinstance(name, str) else int(name) for name in names]
-
-
-def _hold_out(
-    search: Any, task: LabelTask | NumberTask | PairTask, seed: int
-) -> tuple[HeldOut | None, str | None]:
-    """Return the model and the samples to look at it with, or None and why there are none."""
-    if isinstance(task, PairTask):
-        return None, None
-    try:
-        return hold_out(search, task, seed), None
-    except EXPECTED as error:
-        return None, _as_sentence(error)
 
 
 def _compose(subject: Subject, questions: Mapping[str, Makers]) -> tuple[list[Chapter], list[str]]:
@@ -283,9 +255,9 @@ def _as_sentence(error: Exception) -> str:
 
 def _code(search: Any, subject: Subject, *, gave_pairs: bool) -> str:
     """Return the search and this page as a cell of Python."""
-    data = ["X"] if isinstance(subject.task, PairTask) else ["X", "y"]
+    data = ["X"] if subject.kind == "pairs" else ["X", "y"]
     more = ["pairs=pairs"] if gave_pairs else []
-    more += [] if subject.task.unlabelled is None else ["unlabelled=unlabelled"]
+    more += [] if subject.unlabelled is None else ["unlabelled=unlabelled"]
     given = ", ".join([*data, *more])
     path = '"report.html"' if len(data) == 2 else 'path="report.html"'
     target = subject.target_name or "the target"
@@ -304,15 +276,12 @@ def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -
     """Return what it takes to reproduce the page."""
     search, result = subject.search, subject.result
     rows = [[str(name), str(value)] for name, value in about.items() if name not in ("command", "seconds")]
-    rows.append(["winner", str(result.winner)])
-    rows.append(["its settings", describe_settings(result.settings) or "the defaults"])
-    rows.append(["kernel", describe_kernel(winning_kernel(search))])
-    rows.append(["estimator", repr(search.best_estimator_[-1])])
-    rows.append(["samples the winner was fitted to", str(result.n_fitted)])
+    rows.append(["model", name_blend(result) if result.blend else str(result.winner)])
+    rows.append(["main member", describe_settings(result.settings) or "the defaults"])
+    rows.append(["its kernel", describe_kernel(winning_kernel(search))])
+    rows.append(["samples the model was fitted to", str(result.n_fitted)])
     if subject.held_out is not None:
-        data = subject.held_out
-        used = f"{len(data.learned_rows)} fitted to, {len(data.rows)} held out"
-        rows.append(["samples of this report", used])
+        rows.append(["held-out samples of this report", str(len(subject.held_out.rows))])
     rows.append(["random seed of this report", str(random_state)])
     versions = [["Python", platform.python_version()], *([name, version(name)] for name in PACKAGES)]
     return [

@@ -5,24 +5,14 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 
 from mercer._typing import Array, Index
 from mercer.kernels.description import count
 from mercer.report.content import Subject, decimals, finest, plain, steps
-from mercer.report.held_out import (
-    N_NEIGHBOURS,
-    Figures,
-    HeldOut,
-    count_neighbours,
-    measure,
-    measure_numbers,
-)
+from mercer.report.held_out import N_NEIGHBOURS, Figures, HeldOut, draw_rows, measure, measure_numbers
 from mercer.report.plots.gram import plot_gram
 from mercer.report.plots.style import read_classes
 from mercer.report.scatter import Groups, Key, group_classes
-from mercer.search.label_task import draw_by_class
-from mercer.search.number_task import NumberTask
 
 ENOUGH_ROWS = 5  # held out, of each class, for pictures and numbers to mean something
 MOST_QUERIES = 6  # samples whose neighbours are shown
@@ -65,7 +55,7 @@ class Target(ABC):
         """Return some held-out samples, unlike each other, and one that is predicted wrong."""
 
     @abstractmethod
-    def measure(self, kernel: Any, data: HeldOut) -> Figures:
+    def measure(self, kernel: Any, data: HeldOut, some: Index) -> Figures:
         """Return how well a kernel knows the targets."""
 
     @abstractmethod
@@ -94,7 +84,7 @@ class ClassTarget(Target):
 
     def draw(self, y: Any, most: int, seed: int) -> Index:
         """Return some of every class."""
-        return draw_by_class(y, most, seed, least=2)
+        return draw_rows(y, most, seed, by_class=True)
 
     def plot(self, K: Array, y: Any, ax: Any, limits: tuple[float, float]) -> Any:
         """Draw the classes as blocks."""
@@ -107,18 +97,16 @@ class ClassTarget(Target):
     def choose(self, data: HeldOut) -> list[int]:
         """Return one of each class, and the first that is predicted wrong."""
         _, firsts = np.unique(data.y, return_index=True)
-        wrong = np.flatnonzero(data.predictor.predict(data.X) != data.y)
+        wrong = np.flatnonzero(data.predicted != data.y)
         return list(dict.fromkeys([*firsts[: MOST_QUERIES - 1].tolist(), *wrong[:1].tolist()]))
 
-    def measure(self, kernel: Any, data: HeldOut) -> Figures:
+    def measure(self, kernel: Any, data: HeldOut, some: Index) -> Figures:
         """Return the alignment with the classes, and how many neighbours are of the same one."""
-        return measure(kernel, data)
+        return measure(kernel, data, some)
 
     def figure_names(self, data: HeldOut) -> tuple[str, str]:
         """Return the names of both."""
-        n = count_neighbours(data)
-        near = f"same class among {n} nearest" if n > 1 else "same class as the nearest"
-        return "alignment with the classes", near
+        return "alignment with the classes", f"same class among {N_NEIGHBOURS} nearest"
 
     def doubts(self, data: HeldOut) -> list[str]:
         """Say which class is rare."""
@@ -157,7 +145,7 @@ class NumberTarget(Target):
 
     def draw(self, y: Any, most: int, seed: int) -> Index:
         """Return any of them."""
-        return np.sort(RandomState(seed).permutation(len(y))[:most])
+        return draw_rows(y, most, seed, by_class=False)
 
     def plot(self, K: Array, y: Any, ax: Any, limits: tuple[float, float]) -> Any:
         """Draw samples from the lowest target to the highest."""
@@ -180,16 +168,16 @@ class NumberTarget(Target):
         """Return samples from low to high, and the one that is predicted worst."""
         order = np.argsort(data.y, kind="stable")
         places = np.round(np.linspace(0, len(order) - 1, MOST_QUERIES - 1)).astype(np.intp)
-        worst = int(np.argmax(np.abs(data.predictor.predict(data.X) - data.y)))
+        worst = int(np.argmax(np.abs(data.predicted - data.y)))
         return list(dict.fromkeys([*order[places].tolist(), worst]))
 
-    def measure(self, kernel: Any, data: HeldOut) -> Figures:
+    def measure(self, kernel: Any, data: HeldOut, some: Index) -> Figures:
         """Return the alignment with the targets, and the R² of the neighbours' mean."""
-        return measure_numbers(kernel, data)
+        return measure_numbers(kernel, data, some)
 
     def figure_names(self, data: HeldOut) -> tuple[str, str]:
         """Return the names of both."""
-        n = min(N_NEIGHBOURS, len(data.y_learned))
+        n = min(N_NEIGHBOURS, len(data.y_others))
         return "alignment with the target", f"R² of the mean of {n} nearest"
 
     def doubts(self, data: HeldOut) -> list[str]:
@@ -211,8 +199,8 @@ def _fifth(k: int, n: int, name: str) -> Key:
 
 def target_of(subject: Subject) -> Target:
     """Return how the page shows what is predicted: numbers, to a thousandth of their range."""
-    if not isinstance(subject.task, NumberTask):
+    if subject.kind != "number":
         return ClassTarget()
-    y = subject.task.y
+    y = subject.y
     digits = finest(y)
     return NumberTarget(decimals(y, digits), digits)

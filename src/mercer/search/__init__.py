@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from mercer.search.blend import Blend, NumberBlend
     from mercer.search.calibration import Calibration
     from mercer.search.candidates import Candidate, default_candidates
-    from mercer.search.regressor import KernelSearchRegressor
     from mercer.search.result import (
         CandidateResult,
         Difference,
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
         SearchResult,
         SearchWarning,
     )
-    from mercer.search.search import KernelSearchCV
+    from mercer.search.search import KernelSearchCV, KernelSearchRegressor
 
 __all__ = [
     "Blend",
@@ -43,7 +42,7 @@ _HOMES = {
     "CandidateResult": "result",
     "Difference": "result",
     "KernelSearchCV": "search",
-    "KernelSearchRegressor": "regressor",
+    "KernelSearchRegressor": "search",
     "Measure": "result",
     "Metric": "result",
     "NumberBlend": "blend",

@@ -1,163 +1,142 @@
-r"""A blend of the candidates: usually better than the one that seems to be the best.
+r"""The model: a blend of one or several candidates, usually better than the one that seems to be the best.
 
 Which candidate is the best on a few hundred samples is partly luck, and those that are nearly as good make
 other mistakes. The blend is
 
 .. math:: f(x) = \sum_k w_k \, (a_k f_k(x) + b_k),
 
-where the decision values f_k of classifiers are calibrated (`mercer.search.calibration`), to be in the same
-units; numbers are so already. A sum of kernel machines is one again, on the sum of their kernels. The weights
-come from greedy selection [CNCK04]: the member is added that makes the log loss of held-out samples lowest
-(of numbers the squared error, or the absolute one if that is the score), again and again; one that is added
-twice counts twice. Among numbers the mean may be a member: it draws the others towards it.
+where the decision values f_k of classifiers are calibrated (`mercer.search.calibration`) to be logarithms of
+probabilities; numbers are in the same units already. A sum of kernel machines is one again, on the sum of
+their kernels. The weights come from greedy selection [CNCK04]: the member is added that makes the log loss of
+held-out samples lowest (of numbers the squared error, or the absolute one if that is the score), again and
+again; one that is added twice counts twice. Among numbers the mean may be a member: it draws the others
+towards it. A last calibration, and the decision for a class, are made from the blend's values for samples
+that had no part in its weights.
 
 [CNCK04] Caruana, Niculescu-Mizil, Crew, Ksikes: Ensemble selection from libraries of models. ICML 2004.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from mercer._typing import Array, Index
 from mercer.machines.intervals import UnseenErrors, check_coverage
-from mercer.search.calibration import by_class, log_losses
-from mercer.search.decisions import decision_values
-from mercer.search.result import Measure
+from mercer.search.calibration import Calibration
+from mercer.search.decisions import Decision, decision_values
+from mercer.search.spread import Spread
 
-if TYPE_CHECKING:
-    from mercer.search.sample_race import SampleRace
-
-Losses = Callable[[Array, Any], Array]
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
+N_PARTS, MANY_FOLDS = 5, 4  # parts of the samples, each with weights made from the others
 
 
-class WeightedSum(BaseEstimator):
-    """What blends of classifiers and of regressors share: their members."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the candidates that are members."""
-        return tuple(name for name, _ in self.estimators)
-
-    @property
-    def kernel_(self) -> Any:
-        """Return the kernel of the search's winner."""
-        return self.kernel
-
-    def _fit_members(self, X: Any, y: Any) -> list[Any]:
-        return [clone(one).fit(X, y) for _, one in self.estimators]
-
-
-class Blend(ClassifierMixin, WeightedSum):
-    """A weighted sum of classifiers, whose decision values are put into the same units.
+class Blend(ClassifierMixin, BaseEstimator):
+    """A weighted sum of fitted classifiers, of one or several, with probabilities and a decision.
 
     Parameters
     ----------
-    estimators : list of (str, Pipeline)
-        The members: names of candidates, and what takes samples that are not scaled.
+    members : list of (str, Pipeline)
+        The names of candidates, and what takes samples that are not scaled; the main one first.
     weights : array of shape (n_members,)
         How much each counts; they sum to 1.
-    slopes, offsets : arrays of shape (n_members,) and (n_members, n_classes)
+    units : list of Calibration
         What calibrates the decision values of each.
-    kernel : kernel or None, default=None
-        That of the search's winner, for samples that are not scaled.
-
-    Attributes
-    ----------
-    estimators_ : list of Pipeline
-        The fitted members.
-    classes_ : array of shape (n_classes,)
+    classes : array of shape (n_classes,)
         The labels.
+    calibration : Calibration
+        What makes probabilities of the sum.
+    decision : Decision
+        What makes a class of probabilities.
     """
 
     def __init__(
         self,
-        estimators: list[tuple[str, Any]],
-        *,
+        members: list[tuple[str, Any]],
         weights: Array,
-        slopes: Array,
-        offsets: Array,
-        kernel: Any = None,
+        units: list[Calibration],
+        classes: NDArray[Any],
+        calibration: Calibration,
+        decision: Decision,
     ) -> None:
-        self.estimators = estimators
+        self.members = members
         self.weights = weights
-        self.slopes = slopes
-        self.offsets = offsets
-        self.kernel = kernel
+        self.units = units
+        self.classes = classes
+        self.calibration = calibration
+        self.decision = decision
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the members to other samples of the same classes; weights and units stay."""
-        return self.use(self._fit_members(X, y), np.unique(y))
-
-    def use(self, fitted: Sequence[Any], classes: NDArray[Any]) -> Self:
-        """Take members that are fitted already."""
-        self.estimators_, self.classes_ = list(fitted), classes
-        return self
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Return the labels."""
+        return self.classes
 
     def decision_function(self, X: Any) -> Array:
-        """Return f(x) of two classes, of more one value per class."""
-        check_is_fitted(self)
-        total = np.zeros(1)
-        for one, weight, slope, offsets in zip(
-            self.estimators_, self.weights, self.slopes, self.offsets, strict=True
-        ):
-            said = by_class(decision_values(one, X, self.classes_))
-            total = total + weight * (slope * said + offsets)
-        return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
+        """Return log odds of two classes, of more the logarithms of probabilities but for a constant."""
+        values = self.calibration.values(self._sum(X))
+        return values[:, 1] - values[:, 0] if len(self.classes) == 2 else values
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class."""
+        return self.calibration(self._sum(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest value."""
-        labels: NDArray[Any] = self.classes_[by_class(self.decision_function(X)).argmax(axis=1)]
+        """Return the classes: the most probable ones, or those beyond the threshold."""
+        labels: NDArray[Any] = self.classes[self.decision.choose(self.predict_proba(X))]
         return labels
 
+    def contributions(self, X: Any) -> Array:
+        """Return the part of each member in the sum, (n_members, n_samples, n_classes)."""
+        parts = zip(self.members, self.weights, self.units, strict=True)
+        return np.array(
+            [
+                w * unit.values(decision_values(one[-1], one[:-1].transform(X), self.classes))
+                for (_, one), w, unit in parts
+            ]
+        )
 
-class NumberBlend(RegressorMixin, WeightedSum):
-    """A weighted mean of regressors, with intervals.
+    def _sum(self, X: Any) -> Array:
+        total: Array = self.contributions(X).sum(axis=0)
+        return total
+
+
+class NumberBlend(RegressorMixin, BaseEstimator):
+    """A weighted mean of fitted regressors, with intervals.
 
     Parameters
     ----------
-    estimators : list of (str, Pipeline)
-        The members: names of candidates, and what takes samples that are not scaled.
+    members : list of (str, Pipeline)
+        The names of candidates, and what takes samples that are not scaled; the main one first.
     weights : array of shape (n_members,)
         How much each counts; they sum to 1.
+    spread : Spread
+        How far off predictions are, by where they are.
     unseen : UnseenErrors
-        The errors of its predictions for samples that had no part in them.
-    kernel : kernel or None, default=None
-        That of the search's winner, for samples that are not scaled.
-
-    Attributes
-    ----------
-    estimators_ : list of Pipeline
-        The fitted members.
+        The errors of predictions for samples that had no part in them, over the spread.
+    log : bool, default=False
+        Whether members predict logarithms.
     """
 
     def __init__(
-        self, estimators: list[tuple[str, Any]], *, weights: Array, unseen: UnseenErrors, kernel: Any = None
+        self,
+        members: list[tuple[str, Any]],
+        weights: Array,
+        spread: Spread,
+        unseen: UnseenErrors,
+        log: bool = False,
     ) -> None:
-        self.estimators = estimators
+        self.members = members
         self.weights = weights
+        self.spread = spread
         self.unseen = unseen
-        self.kernel = kernel
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the members to other samples; weights and errors stay."""
-        return self.use(self._fit_members(X, y))
-
-    def use(self, fitted: Sequence[Any]) -> Self:
-        """Take members that are fitted already."""
-        self.estimators_ = list(fitted)
-        return self
+        self.log = log
 
     def predict(self, X: Any) -> Array:
-        """Return the weighted mean of the members' predictions."""
-        check_is_fitted(self)
-        said = [np.asarray(one.predict(X), dtype=np.float64) for one in self.estimators_]
-        mean: Array = np.tensordot(self.weights, np.array(said), 1)
-        return mean
+        """Return the weighted mean of the members' predictions; of logarithms, the number that has it."""
+        said = self._mean(X)
+        return np.exp(said) if self.log else said
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
@@ -172,163 +151,144 @@ class NumberBlend(RegressorMixin, WeightedSum):
         Returns
         -------
         low, high : arrays of shape (n_samples,)
-            The ends.
+            The ends: wide where errors are large.
         """
+        return self._around(self._mean(X), coverage)
+
+    def interval_of(self, predicted: Array, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return the intervals of predictions, as `predict_interval` does of samples."""
+        return self._around(np.log(predicted) if self.log else predicted, coverage)
+
+    def _around(self, said: Array, coverage: float) -> tuple[Array, Array]:
         check_coverage(coverage)
-        low, high = self.unseen.interval(self.predict(X)[:, None], coverage)
-        return low[:, 0], high[:, 0]
+        low, high = (float(end[0, 0]) for end in self.unseen.interval(np.zeros((1, 1)), coverage))
+        spread = self.spread(said)
+        ends = said + low * spread, said + high * spread
+        return (np.exp(ends[0]), np.exp(ends[1])) if self.log else ends
+
+    def contributions(self, X: Any) -> Array:
+        """Return the part of each member in the mean, (n_members, n_samples, 1)."""
+        said = [np.asarray(one.predict(X), dtype=np.float64).reshape(-1, 1) for _, one in self.members]
+        return self.weights[:, None, None] * np.array(said)
+
+    def _mean(self, X: Any) -> Array:
+        mean: Array = self.contributions(X).sum(axis=0)[:, 0]
+        return mean
 
 
 class Ballot(NamedTuple):
-    """What the finalists of a race said of the samples that all of them were scored on."""
+    """What was said of the samples that all who may be members were scored on."""
 
-    race: Any  # a SampleRace
+    task: Any
     entries: Index
-    units: tuple[Any, ...]
+    candidates: Index  # which candidate each entry is of
+    said: list[Array]
+    costs: Array  # (n_entries, n_samples): by which a candidate's own setting is chosen
     places: Index  # of the samples, in the race
-    values: Array  # (n_entries, n_samples, n_columns): what was said, in the same units
+    rows: Index  # the samples
+    part: Index  # weights of a part are never made from it
 
-    @property
-    def candidates(self) -> Index:
-        """Return which candidates the entries are of."""
-        candidates: Index = self.race.rule.candidate[self.entries]
-        return candidates
+    @classmethod
+    def of(cls, race: Any, candidates: Sequence[int] | None = None) -> "Ballot":
+        """Return what is known of the finalists of a race, or of those of some candidates."""
+        entries, task = race.finalists(), race.task
+        if candidates is not None:
+            entries = entries[np.isin(race.rule.candidate[entries], candidates)]
+        if task.blends_constant:
+            constant = race.of(race.baseline)
+            entries = np.append(entries, constant[[race.is_scored(e) for e in constant]])
+        places = race.scored(entries)[1]
+        rows = race.rows[places]
+        said = [race.said[e][places] for e in entries]
+        costs = [
+            task.blend_losses(task.unit(one, rows, plain=True).values(one)[None], rows)[0] for one in said
+        ]
+        weight = task.samples.weights[rows]
+        return cls(
+            task, entries, race.rule.candidate[entries], said, np.array(costs) * weight, places, rows,
+            _parts(race, places),
+        )  # fmt: skip
 
-    @property
-    def truth(self) -> Any:
-        """Return the targets of the samples."""
-        return self.race.truth[self.places]
+    def own(self, where: Index) -> list[int]:
+        """Return the setting of each candidate that is best on some samples, as places in `entries`."""
+        means = self.costs[:, where].mean(axis=1)
+        groups = [np.flatnonzero(self.candidates == i) for i in dict.fromkeys(self.candidates.tolist())]
+        return [int(some[np.argmin(means[some])]) for some in groups]
 
-    @property
-    def sample_weight(self) -> Array:
-        """Return how much each sample counts."""
-        weight: Array = self.race.task.weights[self.race.rows[self.places]]
-        return weight
+    def weigh(self, own: Sequence[int], where: Index) -> tuple[Array, list[Any]]:
+        """Return the weights and units of some entries, made from some samples."""
+        rows = self.rows[where]
+        units = [self.task.unit(self.said[k][where], rows) for k in own]
+        values = np.array([unit.values(self.said[k][where]) for unit, k in zip(units, own, strict=True)])
+        return select(values, rows, self.task), units
 
-    def weigh(self) -> Array:
-        """Return the weights of the entries."""
-        losses = self.race.blend_losses
-        return select(self.values, self.truth, self.sample_weight, self.candidates, losses)
+    def held_out(self) -> Array:
+        """Return the blend's values for each sample; settings, units and weights are those of other parts."""
+        values = np.empty((len(self.rows), self.task.n_columns))
+        for k in np.unique(self.part):
+            mine, others = np.flatnonzero(self.part == k), np.flatnonzero(self.part != k)
+            others = others if len(others) else mine
+            own = self.own(others)
+            weights, units = self.weigh(own, others)
+            values[mine] = sum(
+                w * unit.values(self.said[j][mine])
+                for w, unit, j in zip(weights, units, own, strict=True)
+                if w
+            )
+        return values
+
+    def judge(self, values: Array) -> Array:
+        """Return the losses of the blend's values, calibrated and decided upon by other parts."""
+        losses = np.empty(len(self.rows))
+        for k in np.unique(self.part):
+            mine, others = np.flatnonzero(self.part == k), np.flatnonzero(self.part != k)
+            others = others if len(others) else mine
+            finish = self.task.finish(values[others], self.rows[others])
+            losses[mine] = self.task.judge(values[mine], self.rows[mine], finish)
+        weight = self.task.samples.weights[self.rows]  # a part counts by the weight of its samples
+        share = (np.bincount(self.part, weight) / np.maximum(np.bincount(self.part), 1))[self.part]
+        judged: Array = losses * share / share.mean()
+        return judged
 
 
-def hold_ballot(race: "SampleRace") -> Ballot:
-    """Return what is known of those that may be members."""
-    entries = race.eligible()
-    places = race.scored(entries)[1]
-    said = [race.said[places, entry] for entry in entries]
-    units = tuple(race.find_unit(one, places) for one in said)
-    values = np.array([unit.values(one) for unit, one in zip(units, said, strict=True)])
-    return Ballot(race, entries, units, places, values)
+def _parts(race: Any, places: Index) -> Index:
+    """Return the folds; or, if they are few, parts with some of each fold and class, or of whole groups.
+
+    What calibrates the models of one fold need not suit those of another.
+    """
+    task, fold = race.task, race.fold[places]
+    n_folds, (rows, place) = len(np.unique(fold)), np.unique(race.rows[places], return_inverse=True)
+    if (n_folds >= MANY_FOLDS and len(rows) == len(places)) or (task.scoring.is_of_folds and n_folds > 1):
+        return fold
+    if task.samples.groups is not None:
+        return np.unique(task.samples.groups[rows], return_inverse=True)[1][place] % N_PARTS
+    shuffled = np.random.RandomState(race.seed).permutation(len(rows))
+    stratum = task.strata[rows[shuffled]]
+    counts = np.unique(stratum, return_counts=True)[1]
+    number = np.empty(len(rows), dtype=np.intp)
+    order = shuffled[np.argsort(stratum, kind="stable")]
+    number[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    parts: Index = number[place] % int(np.clip(counts.min(), 2, N_PARTS))
+    return parts
 
 
-def select(
-    values: Array, truth: Any, sample_weight: Array, candidates: Index, losses: Losses = log_losses
-) -> Array:
-    """Return the weights of settings, by greedy selection; of each candidate, one setting may have one.
+def select(values: Array, rows: Index, task: Any) -> Array:
+    """Return weights, by greedy selection.
 
     Parameters
     ----------
-    values : array of shape (n_settings, n_samples, n_columns)
+    values : array of shape (n_members, n_samples, n_columns)
         What was said, in the same units, of samples that had no part in the fits.
-    truth : array of shape (n_samples,)
-        Their targets: classes as positions, or numbers in these units.
-    sample_weight : array of shape (n_samples,)
-        How much each counts.
-    candidates : array of shape (n_settings,)
-        Which candidate a setting is of.
-    losses : callable
-        The loss of each setting on each sample, from values and targets.
+    rows : array of shape (n_samples,)
+        Which samples these are.
+    task : task
+        What gives the loss of each member on each sample, and how much samples count.
     """
-    own = find_own(values, truth, sample_weight, candidates, losses)
     weights, total = np.zeros(len(values)), np.zeros(values.shape[1:])
+    sample_weight = task.samples.weights[rows]
     for step in range(1, N_STEPS + 1):
-        tried = losses((total + values[own]) / step, truth) @ sample_weight
-        best = own[int(np.argmin(np.round(tried, 9)))]
+        tried = task.blend_losses((total + values) / step, rows) @ sample_weight
+        best = int(np.argmin(np.round(tried / len(rows), 9)))
         weights[best] += 1.0 / N_STEPS
         total += values[best]
     return weights
-
-
-def find_own(values: Array, truth: Any, sample_weight: Array, candidates: Index, losses: Losses) -> list[int]:
-    """Return the setting of each candidate that has the lowest loss."""
-    means = losses(values, truth) @ sample_weight
-    groups = map(np.flatnonzero, candidates == np.unique(candidates)[:, None])
-    return [int(some[np.argmin(means[some])]) for some in groups]
-
-
-def held_out_values(ballot: Ballot) -> Array:
-    """Return the blend's values for each sample, (n_samples, n_columns), in which its fold had no part.
-
-    Settings, units and weights are those of the other folds. If there is but one fold, it has to do for both.
-    """
-    race, places, truth, weight = ballot.race, ballot.places, ballot.truth, ballot.sample_weight
-    fold, values = race.fold[places], np.empty(ballot.values.shape[1:])
-    for k in np.unique(fold):
-        mine = fold == k
-        others = np.flatnonzero(~mine if (~mine).any() else mine)
-        some = (truth[others], weight[others])
-        own = find_own(ballot.values[:, others], *some, ballot.candidates, race.blend_losses)
-        said = [race.said[places, entry] for entry in ballot.entries[own]]
-        units = [race.find_unit(one[others], places[others]) for one in said]
-        alike = np.array([unit.values(one) for unit, one in zip(units, said, strict=True)])
-        weights = select(alike[:, others], *some, np.arange(len(own)), race.blend_losses)
-        values[mine] = np.tensordot(weights, alike[:, mine], 1)
-    return values
-
-
-def measure_blend(ballot: Ballot, values: Array) -> Measure:
-    """Return how good a blend is on samples that had no part in its weights."""
-    race, losses = ballot.race, np.empty(len(values))
-    fold = race.fold[ballot.places]
-    for k in np.unique(fold):
-        mine = fold == k
-        losses[mine] = race.losses_of(values[mine], race.rows[ballot.places[mine]])
-    share = race.importance[ballot.places]  # of the folds, as in `scored`
-    losses *= share / share.mean()
-    return race.measure_losses(float(losses.mean()), losses, ballot.places, ballot.entries)
-
-
-class Members(NamedTuple):
-    """The entries of a ballot that are blended: their names and pipelines, and their weights, of sum 1."""
-
-    numbers: list[int]  # in the ballot
-    estimators: list[tuple[str, Any]]
-    weights: Array
-
-    @classmethod
-    def of(cls, ballot: Ballot, weights: Array, fitted: Mapping[int, Any]) -> "Members":
-        """Return those that were fitted, by their number in the race."""
-        race = ballot.race
-        numbers = [k for k, entry in enumerate(ballot.entries) if int(entry) in fitted and weights[k] > 0]
-        if not numbers:  # but the winner there is always
-            weights = np.array([float(int(entry) in fitted) for entry in ballot.entries])
-            numbers = np.flatnonzero(weights).tolist()
-        entries = [int(ballot.entries[k]) for k in numbers]
-        names = [race.candidates[race.entries[entry].candidate].name for entry in entries]
-        pipelines = [fitted[entry] for entry in entries]
-        return cls(
-            numbers, list(zip(names, pipelines, strict=True)), weights[numbers] / weights[numbers].sum()
-        )
-
-
-def make_blend(ballot: Ballot, weights: Array, fitted: Mapping[int, Any], kernel: Any = None) -> Blend:
-    """Return the blend of those classifiers that were fitted, by their number in the race."""
-    members = Members.of(ballot, weights, fitted)
-    task, units = ballot.race.task, [ballot.units[k] for k in members.numbers]
-    blend = Blend(
-        members.estimators,
-        weights=members.weights,
-        slopes=np.array([unit.slope for unit in units]),
-        offsets=np.array([np.broadcast_to(unit.offsets, task.n_classes) for unit in units]),
-        kernel=kernel,
-    )
-    return blend.use([one for _, one in members.estimators], task.classes)
-
-
-def make_number_blend(
-    ballot: Ballot, weights: Array, fitted: Mapping[int, Any], unseen: UnseenErrors, kernel: Any = None
-) -> NumberBlend:
-    """Return the blend of those regressors that were fitted, by their number in the race."""
-    members = Members.of(ballot, weights, fitted)
-    blend = NumberBlend(members.estimators, weights=members.weights, unseen=unseen, kernel=kernel)
-    return blend.use([one for _, one in members.estimators])

@@ -10,14 +10,25 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC, SVR
 
-from mercer.kernels import Perceptron, Stump
-from mercer.machines import KernelSVC, PerceptronRegressor, PerceptronSVC, StumpRegressor, StumpSVC, TreeSVC
+from mercer.kernels.distance import DistanceKernel
+from mercer.machines import (
+    KernelRegressor,
+    KernelSVC,
+    PerceptronRegressor,
+    PerceptronSVC,
+    StumpRegressor,
+    StumpSVC,
+    TreeRegressor,
+    TreeSVC,
+)
 
-REFERENCE = "RBF-SVM"  # what the others are compared with
+REFERENCE, NUMBER_REFERENCE = "RBF-SVM", "RBF-ridge"  # what the others are compared with
 NAMES = (
     "tree-svm",
+    "tree-logistic",
     "tree-ranks",
     "perceptron",
+    "perceptron-logistic",
     "superkernel",
     REFERENCE,
     "stump",
@@ -27,6 +38,7 @@ NAMES = (
     "idealized",
     "kernelboost",
 )  # of the default candidates, in the order without unlabelled rows
+NUMBER_NAMES = ("tree", "perceptron", NUMBER_REFERENCE, "stump", "relevance", "linear")
 
 RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
@@ -35,16 +47,21 @@ PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
+LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
+STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
+LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
 ENDLESS = 10_000_000  # steps: LIBSVM's own limit, without which it may go round in circles for ever
 DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
+LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram matrix takes too long
+BY_LANDMARKS = 0.7  # the power with which time grows: most of it is for the landmarks themselves
+RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
 STUMPS = (StumpSVC, StumpRegressor)
-PERCEPTRONS = (PerceptronSVC, PerceptronRegressor)
 
 
 class Candidate(NamedTuple):
@@ -55,8 +72,6 @@ class Candidate(NamedTuple):
     grid: Mapping[str, Any]
     growth: float = 2.0  # the power of the number of rows with which its time rises
     on_request: bool = False  # whether it takes part only where it is named
-    most_rows: float = float("inf")  # of more, so many are drawn for the last fit: time grows with n³
-    settles: float = float("inf")  # of more rows its time grows no longer: it draws so many
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
@@ -64,112 +79,167 @@ class Candidate(NamedTuple):
 
 
 def default_candidates(
-    n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False
+    n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False, n_classes: int = 2
 ) -> list[Candidate]:
     """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
 
-    First those that are good on most data (of rows without labels only KernelBoost makes much), see
-    `mercer.search.selection_rule`; the order and what is left out
-    of the learners' full strength for the sake of time were settled on the sets of [LL05], with other splits
-    than those of the published comparison. Of few rows with labels the idealized kernel takes part on request
-    only: there it takes a fifth of the time of all, and the blend is as good without it.
+    Of two classes some minimise the log loss: what ranks samples, and makes probabilities, the hinge does not
+    say. Of several, pairs of classes are coupled, which does the same for hinges in less time.
+
+    First those that are good on most data (of rows without labels only KernelBoost makes much); the order and
+    what is left out of the learners' full strength for the sake of time were settled on the sets of [LL05],
+    with other splits than those of the published comparison. Of few rows with labels the idealized kernel
+    takes part on request only: it takes a fifth of the time of all, and the blend is as good without it.
     """
     # with their solvers; a model that was found predicts without them
     from mercer.learners import BoostedKernel, IdealizedKernel, KernelBoost, RelevanceKernel, Superkernel
 
-    gammas = [0.1 / n_features, 0.25 / n_features, 0.5 / n_features, 1.0 / n_features]
-    bins = 256 if n_rows > MANY_ROWS else None
-    boosted = BoostedKernel(n_rounds=20, random_state=random_state)
-    few = n_rows <= FEW_ROWS  # of which ranks say as much as numbers
-    relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, random_state=random_state)
-    idealized = IdealizedKernel(max_rank=12, tol=1e-2, random_state=random_state)
+    few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
+    seed: dict[str, Any] = {"random_state": random_state}
+    bins: dict[str, Any] = {"max_bins": 256 if n_rows > MANY_ROWS else None}
+    method, growth = ("landmarks", BY_LANDMARKS) if many else ("auto", 2.0)
+    their_method, their_growth = ("landmarks", BY_LANDMARKS) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
+    log: dict[str, Any] = {"loss": "log_loss", "method": their_method}
+    loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
+    tree_grid = TREE_GRID if few else LOCAL_GRID
+    boosted = BoostedKernel(n_rounds=20, **seed)
+    relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, **seed)
+    idealized = IdealizedKernel(max_rank=12, tol=1e-2, **seed)
     if unlabelled:  # few labels do not say which C: rows shall be told apart
         kind, their_Cs = "full" if n_features <= FEW_FEATURES else "tied", [10.0]
-        mixtures = KernelBoost(n_rounds=15, covariance_type=kind, n_starts=2, random_state=random_state)
+        mixtures = KernelBoost(n_rounds=15, covariance_type=kind, n_starts=2, **seed)
     else:  # where every row has a label, mixtures of few parameters found at once do as well
         their_Cs = RELATIVE_CS
-        mixtures = KernelBoost(n_rounds=15, covariance_type="diag", n_starts=1, random_state=random_state)
-    pairs = 1.2 if unlabelled else 2.0  # of samples with labels it weighs every pair
-    kernelboost = Candidate(
-        "kernelboost", KernelSVC(mixtures, relative_C=True), {"C": their_Cs}, growth=pairs
-    )
-    tree = Candidate("tree-svm", TreeSVC(random_state=random_state), TREE_GRID if few else LOCAL_GRID)
-    ranks = Candidate(
-        "tree-ranks", TreeSVC(ranks=True, random_state=random_state), RANKS_GRID, on_request=few
-    )
-    first, last = ([kernelboost], []) if unlabelled else ([], [kernelboost])
-    return [
-        *first,
-        tree,
-        ranks,
-        Candidate("perceptron", PerceptronSVC(random_state=random_state), {"C": PERCEPTRON_CS}),
+        mixtures = KernelBoost(n_rounds=15, covariance_type="diag", n_starts=1, **seed)
+    penalties = {"learner__penalty": USUAL_PENALTIES if few else PENALTIES}
+    on_request = few and not unlabelled
+    candidates = [
+        Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, growth),
+        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth, not two),
+        Candidate("tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, growth, few),
+        Candidate("perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, growth),
         Candidate(
-            "superkernel",
-            KernelSVC(Superkernel()),
-            {"learner__penalty": USUAL_PENALTIES if few else PENALTIES},
+            "perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two
         ),
+        Candidate("superkernel", KernelSVC(Superkernel()), penalties),
+        rbf_candidate(n_features, many, random_state),
+        Candidate("stump", StumpSVC(**loss, **bins), {"C": STUMP_CS}, 1.3),
         Candidate(
-            REFERENCE, SVC(max_iter=ENDLESS), {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}, growth=2.3
+            "relevance",  # which draws samples to learn from, if they are many
+            KernelSVC(relevance, method=method),
+            {"C": RELEVANCE_CS},
+            growth if few else 1.2,
         ),
-        Candidate(
-            "stump", StumpSVC(max_bins=bins), {"C": [2.0**k for k in (-10, -7, -4, -1, 2)]}, growth=1.3
-        ),
-        Candidate("relevance", KernelSVC(relevance), {"C": RELEVANCE_CS}, settles=DECIDING),
-        Candidate("linear", KernelSVC(), {"C": [0.01, 0.1, 1.0]}, growth=1.2),
+        Candidate("linear", KernelSVC(**loss), {"C": LOGISTIC_CS}, 1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
+        Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, 1.5, on_request),
+    ]
+    kernelboost = Candidate(
+        "kernelboost",
+        KernelSVC(mixtures, relative_C=True),
+        {"C": their_Cs},
+        1.2 if unlabelled else 2.0,  # of samples with labels it weighs every pair
+    )
+    return [kernelboost, *candidates] if unlabelled else [*candidates, kernelboost]
+
+
+def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
+    """Return the SVM that people use; of many rows some stand for all."""
+    gammas = [k / n_features for k in (0.1, 0.25, 0.5, 1.0)]
+    if not many:
+        grid = {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}
+        return Candidate(REFERENCE, SVC(max_iter=ENDLESS), grid, growth=2.3)
+    machine = KernelSVC(sk_kernels.RBF(1.0, "fixed"), method="landmarks", random_state=random_state)
+    widths = [float(np.sqrt(0.5 / gamma)) for gamma in gammas]
+    return Candidate(REFERENCE, machine, {"C": [4.0, 32.0], "learner__length_scale": widths}, BY_LANDMARKS)
+
+
+def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
+    """Return the kernels of mercer that numbers are learned with, RBF ridge and linear regression.
+
+    First those that are good on most data. Ridge regression on a kernel chooses its C by the leave-one-out
+    error, which it has in closed form.
+    """
+    from mercer.learners import RelevanceKernel
+
+    widths = [float(np.sqrt(n_features) * k) for k in (0.5, 1.0, 2.0, 4.0)]
+    seed: dict[str, Any] = {"random_state": random_state}
+    bins = 256 if n_rows > MANY_ROWS else None
+    relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
+    tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
+    ridge = BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
+    how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
+    return [
+        Candidate("tree", TreeRegressor(**seed), tree_grid, BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.0),
+        Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
-            "idealized",
-            KernelSVC(idealized, relative_C=True),
-            {"C": RELATIVE_CS},
-            growth=1.5,
-            on_request=few and not unlabelled,
+            NUMBER_REFERENCE,
+            KernelRegressor(sk_kernels.RBF(1.0, "fixed"), **how),
+            {"learner__length_scale": widths},
+            ridge,
         ),
-        *last,
+        Candidate(
+            "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
+        ),
+        Candidate("relevance", KernelRegressor(relevance, **how), {}, ridge),
+        Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]
 
 
-def pick(names: Sequence[str], known: Sequence[Candidate]) -> list[Candidate]:
-    """Return those of the known candidates that are named, in the order of the names."""
-    by_name = {candidate.name: candidate for candidate in known}
-    unknown = [name for name in names if name not in by_name]
-    if unknown or not names:
-        raise ValueError(f"no such candidates: {unknown}; there are {', '.join(by_name)}")
-    return [by_name[name] for name in names]
-
-
-def are_names(given: Any) -> bool:
-    """Whether candidates are given by their names alone."""
-    return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
-
-
-def as_candidates(
-    given: Any, wanted: str, suits: Callable[[Any], bool], growth: float = 2.0
+def choose_candidates(
+    given: Any,
+    known: Sequence[Candidate],
+    suits: Callable[[Any], bool],
+    wanted: str,
+    growth: float = 2.0,
 ) -> list[Candidate]:
-    """Return a user's candidates: names of estimators, of (estimator, grid), or of a `Candidate`."""
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError(f"candidates must map names to estimators, each {wanted}")
-    candidates = []
-    for name, value in given.items():
-        if isinstance(value, Candidate):
-            one = value._replace(name=str(name))
-        else:
-            estimator, grid = value if isinstance(value, tuple) and len(value) == 2 else (value, {})
-            one = Candidate(str(name), estimator, grid, growth)
-        if isinstance(one.estimator, type) or not suits(one.estimator):
-            raise TypeError(f"candidate {name!r} must be {wanted}; got {value!r}")
-        _check_grid(one)
-        candidates.append(one)
-    return candidates
+    """Return the candidates to compare: those known, some by their names, the user's own, or both.
+
+    A user's own are a dict, or (name, estimator) or (name, estimator, grid) in a list.
+    """
+    if given is None:
+        return [one for one in known if not one.on_request]
+    if isinstance(given, Mapping):
+        items: list[Any] = [
+            (name, *(value if isinstance(value, tuple) and not isinstance(value, Candidate) else (value,)))
+            for name, value in given.items()
+        ]
+    elif isinstance(given, list | tuple):
+        items = list(given)
+        if not items:
+            raise ValueError(f"no such candidates: []; there are {', '.join(one.name for one in known)}")
+    else:
+        items = []
+    if not items:
+        raise TypeError(f"candidates must be names, or map names to estimators, each {wanted}; got {given!r}")
+    by_name = {candidate.name: candidate for candidate in known}
+    unknown = [one for one in items if isinstance(one, str) and one not in by_name]
+    if unknown:
+        raise ValueError(f"no such candidates: {unknown}; there are {', '.join(by_name)}")
+    chosen = [by_name[one] if isinstance(one, str) else _own(one, suits, wanted, growth) for one in items]
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names of candidates must differ; got {names}")
+    return chosen
 
 
-def _check_grid(candidate: Candidate) -> None:
-    """Refuse a grid that is none, or of parameters that the estimator does not have."""
-    name, grid = candidate.name, candidate.grid
+def _own(given: Any, suits: Callable[[Any], bool], wanted: str, growth: float) -> Candidate:
+    """Return a user's own candidate, checked."""
+    if not isinstance(given, tuple) or len(given) not in (2, 3):
+        raise TypeError(f"a candidate is a name, (name, estimator) or (name, estimator, grid); got {given!r}")
+    name, estimator, grid = (*given, {})[:3]
+    if isinstance(estimator, Candidate):
+        _own((name, estimator.estimator, estimator.grid), suits, wanted, growth)
+        return estimator._replace(name=str(name))
+    fits = estimator is None or (not isinstance(estimator, type) and hasattr(estimator, "fit"))
+    if not fits or not suits(estimator):
+        raise TypeError(f"candidate {name!r} must be {wanted}; got {estimator!r}")
     if not isinstance(grid, Mapping):
         raise TypeError(f"the grid of candidate {name!r} must map parameters to lists; got {grid!r}")
-    unknown = set(grid) - set(candidate.estimator.get_params() if candidate.estimator is not None else ())
+    unknown = set(grid) - set(estimator.get_params() if estimator is not None else ())
     if unknown:
         raise ValueError(f"the grid of candidate {name!r} has unknown parameters: {sorted(unknown)}")
+    return Candidate(str(name), estimator, grid, growth)
 
 
 def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
@@ -178,12 +248,10 @@ def kernel_of(fitted: Any, X: Any = None) -> sk_kernels.Kernel | None:
     Given samples X, distance kernels have the constant that makes them positive definite on these.
     """
     kernel = getattr(fitted, "kernel_", None)
+    if isinstance(kernel, DistanceKernel) and X is not None:
+        return type(kernel).spanning(X)
     if isinstance(kernel, sk_kernels.Kernel):
         return kernel
-    if isinstance(fitted, STUMPS):
-        return Stump() if X is None else Stump.spanning(X)
-    if isinstance(fitted, PERCEPTRONS):
-        return Perceptron() if X is None else Perceptron.spanning(X)
     if isinstance(fitted, SVC | SVR) and fitted.kernel == "rbf":
         return sk_kernels.RBF(float(1.0 / np.sqrt(2.0 * fitted._gamma)), "fixed")
     if isinstance(fitted, Ridge | RidgeCV) or (isinstance(fitted, SVC | SVR) and fitted.kernel == "linear"):

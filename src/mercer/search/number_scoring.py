@@ -7,9 +7,10 @@ much the squared errors differ.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from mercer._typing import Array
 from mercer.search.scorers import as_scorer
@@ -24,6 +25,21 @@ class JudgedNumbers(NamedTuple):
     truth: Array
     predicted: Array
     weight: Array
+
+    def score_by(self, scorer: Any, options: dict[str, Any]) -> float:
+        """Return what scikit-learn's scorer, or a user's, says."""
+        return float(scorer(_Recorded(self.predicted), np.zeros((len(self.truth), 1)), self.truth, **options))
+
+
+class _Recorded(RegressorMixin, BaseEstimator):
+    """A regressor that says again what was said, for scorers, which ask one."""
+
+    def __init__(self, predicted: Array) -> None:
+        self.predicted = predicted
+
+    def predict(self, X: Any) -> Array:
+        """Return the numbers that were said."""
+        return self.predicted
 
 
 class Known(NamedTuple):

@@ -1,26 +1,44 @@
-"""The race of all settings over the folds: how each did, which are still in it, and how long they took."""
+"""The race: one loop over samples that grow, the same for all candidates, which a deadline ends.
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple
+On each rung all candidates that are left are fitted to a part of the samples and judged by others, fold by
+fold. What each will take is foretold from the rung before. Who is clearly worse leaves, and so does who could
+not be fitted to all samples in time. What was said of held-out samples is kept: it is what the ranking, the
+blend, its calibration and its error are made of.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from mercer._typing import Array, Index
 from mercer.search.candidates import Candidate
-from mercer.search.result import (
-    BEST,
-    DROPPED,
-    FAILED,
-    FINISHED,
-    OUT_OF_TIME,
-    CandidateResult,
-    Difference,
-    Measure,
-    Metric,
-    SearchResult,
-    rank_candidates,
-)
+from mercer.search.clock import Deadline, WallClock
+from mercer.search.fitting import Outcome, evaluate
+from mercer.search.result import DROPPED, FAILED, FINISHED, OUT_OF_TIME
+from mercer.search.selection_rule import Rule, choose, grids_nearby
+
+FIRST_RUNG, TIMES = 1000, 3  # samples, and how many times as many on the next rung
+TRIAL_ROWS = 200  # on which each candidate is timed, if there is a deadline
+LOADING = 0.05  # seconds: what took longer the first time may have been code that was loaded
+SCORED = 5000  # held-out samples are enough: of more samples fewer folds are needed
+LAST = 0.5  # of the budget at most for the last fits, to all samples
+RESERVE = 0.03  # of the budget, for the ranking
+EARLY = 0.5  # of the time, for a rung that is not the last
+MOST_DROPPED = 0.6  # of the time of a fold the next ones take: settings that are behind are dropped
+MEMBERS, KEPT = 2, 0.25  # for whose last fits time is kept, and how much of the budget at most
+ALIKE = 1e-2  # of the unit of what is said: settings that differ by less say the same
+HOPELESS, CLEARLY = 3.0, 2.0  # standard errors behind the best: for a setting, and after a rung
+STARTING = 15.0  # seconds: within fewer, other processes start too late to be of use
+MEASURED = 0.02  # seconds, from which on growth is believed
+OF_FEW = 0.45  # of the power, from a trial to the first rung
+SHARED = 0.3  # of a setting's time, where settings share a learned kernel
+STEEPEST = 3.2  # power with which time is believed to grow
 
 
 class Entry(NamedTuple):
@@ -30,22 +48,6 @@ class Entry(NamedTuple):
     setting: dict[str, Any]
 
 
-class Outcome(NamedTuple):
-    """What came of a candidate's settings on one fold."""
-
-    values: Array  # (n_test, n_settings): what `Race.keep` takes
-    fit_seconds: Array  # (n_settings,), each with the time that its kernel took, be it shared or not
-    predict_seconds: Array
-    seconds: float  # of all together
-    failures: dict[int, str]  # why a setting has no values
-    compiling: float = 0.0  # seconds that came on top, and will not come again
-
-    def of(self, settings: list[int]) -> "Outcome":
-        """Return what came of some of the settings that worked."""
-        values, fit = self.values[:, settings], self.fit_seconds[settings]
-        return Outcome(values, fit, self.predict_seconds[settings], self.seconds, {}, self.compiling)
-
-
 class Fate(NamedTuple):
     """What became of a candidate."""
 
@@ -53,196 +55,529 @@ class Fate(NamedTuple):
     note: str
 
 
-class Race(ABC):
-    """What is known of each setting so far. How settings are scored is left to those that inherit."""
+class Pace(NamedTuple):
+    """What a candidate took on a fold of so many samples: all its settings, and one of them."""
 
-    metric: Metric
-    rule_name: ClassVar[str] = BEST
+    n_rows: int
+    seconds: float
+    one: float
 
-    def __init__(self, candidates: list[Candidate], reference: str) -> None:
-        self.candidates = candidates
-        names = [candidate.name for candidate in candidates]
-        self.reference = names.index(reference) if reference in names else None
-        self.entries = [Entry(i, s) for i, candidate in enumerate(candidates) for s in candidate.settings()]
-        self.fit_seconds = np.zeros(len(self.entries))
-        self.predict_seconds = np.zeros(len(self.entries))
-        self.n_folds = np.zeros(len(self.entries), dtype=int)
-        self.alive = np.ones(len(self.entries), dtype=bool)  # goes on to the next fold
-        self.lost = np.zeros(len(self.entries), dtype=bool)  # cannot win: far behind, or failed
-        self.broken = np.zeros(len(self.entries), dtype=bool)  # failed
-        self.baseline: int | None = None  # the candidate that takes no learning, and never wins
-        self.share = 1.0  # of the samples that were to be compared on
-        self.n_rows = 0  # how many samples these are
-        self.n_trained = np.zeros(len(self.entries), dtype=int)  # what a fit of each saw of them
-        self.n_splits = 2  # folds that there are
-        self.fates: dict[int, Fate] = {}  # of candidates that did not run to the end
 
-    @abstractmethod
-    def keep(self, fold: int, entries: Index, values: Array) -> None:
-        """Keep the values of settings on the test part of a fold, by its number."""
+class Race:
+    """What is known of each setting, and how it came to be known.
 
-    @abstractmethod
-    def errors(self, entries: Index) -> Array:
-        """Return the mean error of each entry on what all of them were scored on; smaller is better."""
+    Parameters
+    ----------
+    task : task
+        What candidates are judged by.
+    candidates : list of Candidate
+        Who takes part.
+    folds : sequence of (train, test)
+        Each part in an order whose first samples stand for all.
+    seed : int
+        Random seed of the bootstrap.
+    deadline : Deadline
+        How much time there is.
+    n_jobs : int or None
+        How many candidates run at a time.
+    report : callable
+        Told after each candidate and fold; whether to stop.
+    """
 
-    @abstractmethod
-    def measure(self, candidate: int, entry: int) -> Measure:
-        """Return how good a candidate is, corrected for the choice among its settings."""
+    def __init__(
+        self,
+        task: Any,
+        candidates: list[Candidate],
+        folds: Sequence[tuple[Any, Any]],
+        seed: int,
+        deadline: Deadline,
+        n_jobs: int | None = None,
+        report: Callable[["Race"], bool] = lambda race: False,
+    ) -> None:
+        baseline = task.baseline()
+        self.task, self.folds, self.seed, self.deadline, self.report = task, folds, seed, deadline, report
+        self.candidates = [*candidates, *([] if baseline is None else [baseline])]
+        self.baseline = None if baseline is None else len(candidates)
+        names = [candidate.name for candidate in self.candidates]
+        self.reference = names.index(task.reference) if task.reference in names else None
+        self.entries = [Entry(i, s) for i, one in enumerate(self.candidates) for s in one.settings()]
+        of = np.array([entry.candidate for entry in self.entries], dtype=np.intp)
+        self.rule = Rule(of, grids_nearby(self.candidates))
+        n = len(self.entries)
+        self.fit_seconds, self.predict_seconds = np.zeros(n), np.zeros(n)
+        self.n_trained = np.zeros(n, dtype=int)
+        self.wanted = np.ones(n, dtype=int)  # folds of the rung that an entry was scored on last
+        self.alive, self.lost, self.broken = (
+            np.ones(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool),
+        )
+        self.fates: dict[int, Fate] = {}
+        self.paces: dict[int, list[Pace]] = {}
+        self.waits = False  # whether something was not done for want of time
+        self.n_jobs = n_jobs if deadline.left() >= STARTING else 1
+        self.parts: list[Any] = [_first(test, min(_size(test), SCORED)) for _, test in folds]
+        sizes = [_size(test) for test in self.parts]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        self.fold = np.repeat(np.arange(len(folds)), sizes)
+        self.rows: Index = np.concatenate(self.parts) if task.blends else np.arange(self.starts[-1])
+        self.losses = np.full((self.starts[-1], n), np.nan)
+        self.said: dict[int, Array] = {}
+        self.done = np.zeros((n, len(folds)), dtype=bool)  # the folds that an entry was scored on
+        self.n_all = self.n_rows(1.0)
 
-    @abstractmethod
-    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
-        """Return how much larger the value of a candidate is than that of the reference."""
+    # What is judged
 
-    @abstractmethod
-    def measure_selection(self) -> Measure:
-        """Return how good the winner is, corrected for the choice among all candidates and settings."""
+    def n_rows(self, share: float) -> int:
+        """Return how many samples, of all, a share is."""
+        return max(2, round(share * len(self.task.samples.y)))
 
-    def begin(self, folds: Sequence[tuple[Any, Any]], n_trained: int) -> None:
-        """Take note of the folds that come, and of what a fit sees of the samples."""
-        self.n_splits, self.n_rows, self.n_trained[:] = len(folds), n_trained, n_trained
+    def shares(self, max_rows: int) -> list[float]:
+        """Return the rungs: shares of the samples. Without a deadline there are so many at most."""
+        n = len(self.task.samples.y) if self.task.blends else 1
+        most, sizes, m = (
+            n if self.deadline.budget is not None else min(n, max_rows),
+            list[float](),
+            FIRST_RUNG,
+        )
+        while 2 * m < most:
+            sizes.append(m)
+            m *= TIMES
+        return [size / n for size in [*sizes, most]]
 
-    def drop_hopeless(self, among: Iterable[int] | None = None) -> None:  # noqa: B027
-        """Take out settings, of some candidates or all, that will not win; but not the reference's best."""
+    def n_folds(self, share: float) -> int:
+        """Return on how many folds candidates are scored: many samples need fewer."""
+        n = self.n_rows(share)
+        if n <= SCORED or len(self.folds) == 1:
+            return len(self.folds)
+        return max(1, min(len(self.folds), math.ceil(2 * SCORED / n)))
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""
-        mine = np.array([entry.candidate == candidate for entry in self.entries])
+        mine = self.rule.candidate == candidate
         return np.flatnonzero(mine & self.alive if alive else mine)
 
     def running(self) -> list[int]:
-        """Return the candidates that compete, without the baseline."""
-        return [i for i in range(len(self.candidates)) if i != self.baseline]
+        """Return the candidates that compete and have not left."""
+        return [i for i in range(len(self.candidates)) if i != self.baseline and len(self.of(i, alive=True))]
 
-    def record(self, candidate: int, entries: Index, fold: int, outcome: Outcome) -> None:
-        """Enter what came of a candidate on one fold, by its number."""
-        failed = np.array([k in outcome.failures for k in range(len(entries))], dtype=bool)
-        self.alive[entries[failed]] = False
-        self.lost[entries[failed]] = self.broken[entries[failed]] = True
-        if failed.any():
-            why = next(iter(outcome.failures.values()))
-            self.fates[candidate] = Fate(FAILED, why if failed.all() else f"some settings failed: {why}")
-        worked = entries[~failed]
-        self.keep(fold, worked, outcome.values[:, ~failed])
-        self.fit_seconds[worked] += outcome.fit_seconds[~failed]
-        self.predict_seconds[worked] += outcome.predict_seconds[~failed]
-        self.n_folds[worked] += 1
+    def scored_folds(self, entry: int) -> int:
+        """Return on how many folds an entry was scored."""
+        return int(self.done[entry].sum())
 
-    def fail(self, entry: int, why: str) -> None:
-        """Take a setting out of the race that did well and cannot be fitted to all samples."""
-        self.alive[entry], self.lost[entry], self.broken[entry] = False, True, True
-        self.fates[self.entries[entry].candidate] = Fate(FAILED, f"the last fit failed: {why}")
-
-    def neighbours(self, entry: int) -> Index:
-        """Return a setting, and those that may turn out better with more samples."""
-        return np.array([entry])
-
-    def replace(self, candidate: int, entries: Index, outcomes: Sequence[Outcome], n_trained: int) -> None:
-        """Enter what came of some settings with more samples, by fold; the candidate's others are out."""
-        mine = self.of(candidate)
-        self.alive[mine], self.lost[mine] = False, True
-        self.alive[entries], self.lost[entries] = True, False
-        for figures in (self.fit_seconds, self.predict_seconds, self.n_folds):
-            figures[entries] = 0
-        self.n_trained[entries] = n_trained
-        self.fates.pop(candidate, None)
-        self.forget(entries)
-        for fold, outcome in enumerate(outcomes):
-            self.record(candidate, entries, fold, outcome)
-
-    def forget(self, entries: Index) -> None:  # noqa: B027
-        """Take out what was kept of settings."""
-
-    def withdraw(self, candidate: int, fate: Fate) -> None:
-        """Take a candidate out of the race."""
-        self.alive[self.of(candidate)] = False
-        self.fates[candidate] = fate
-
-    def drop(self, entry: int) -> None:
-        """Take a setting out of the race that is far behind."""
-        self.alive[entry], self.lost[entry] = False, True
-        candidate = self.entries[entry].candidate
-        if not len(self.of(candidate, alive=True)):
-            self.fates[candidate] = Fate(DROPPED, "dropped: far behind the best")
+    def is_scored(self, entry: int) -> bool:
+        """Return whether an entry was scored on half of the folds that it should be."""
+        return 0 < self.wanted[entry] <= 2 * self.scored_folds(entry)
 
     def finalists(self) -> Index:
-        """Return the entries that may win: not far behind, and scored on half of the folds at least.
+        """Return the entries that may be members: not far behind, and scored on half of the folds at least.
 
-        Those that ran out of time are among them: the cheapest, which came further, would win without a
-        contest. If all those failed, the ones that were dropped for being behind are next.
+        If all of these failed, those that were dropped for being behind are next.
         """
-        scored = self.n_folds > 0
-        if self.baseline is not None:
-            scored[self.of(self.baseline)] = False
-        able = np.flatnonzero(scored & ~self.lost)
-        if not len(able):
-            able = np.flatnonzero(scored & ~self.broken)
-        found: Index = able[2 * self.n_folds[able] >= self.n_folds[able].max(initial=0)]
-        return found
+        able = [e for e in range(len(self.entries)) if self.rule.candidate[e] != self.baseline]
+        able = [e for e in able if not self.broken[e] and self.scored_folds(e)]
+        able = [e for e in able if self.is_scored(e)] or able
+        quick = [e for e in able if self.is_affordable(e)]
+        if able and not quick:  # then who can be fitted to most of the samples
+            first = self.rule.candidate[min(able, key=self.last_seconds)]
+            quick = [e for e in able if self.rule.candidate[e] == first]
+        return np.array([e for e in quick if not self.lost[e]] or quick, dtype=np.intp)
 
     def finalists_of(self, candidate: int) -> Index:
-        """Return the entries that may stand for a candidate, whether it may win or not.
+        """Return the entries that may stand for a candidate; those that were dropped, only if all were."""
+        mine = [e for e in self.of(candidate) if self.scored_folds(e)]
+        mine = [e for e in mine if not self.broken[e]] or mine
+        mine = [e for e in mine if not self.lost[e]] or mine
+        most = max((self.scored_folds(e) for e in mine), default=0)
+        return np.array([e for e in mine if self.scored_folds(e) == most], dtype=np.intp)
 
-        Settings that were dropped stand for it only if all were: a winner is never chosen among them.
-        """
-        mine = self.of(candidate)
-        if not self.lost[mine].all():
-            mine = mine[~self.lost[mine]]
-        most = self.n_folds[mine].max(initial=0)
-        found: Index = mine[(self.n_folds[mine] == most) & (most > 0)]
-        return found
+    def scored(self, entries: Index) -> tuple[Array, Index]:
+        """Return the losses of entries on the samples that all of them were scored on, and the places."""
+        losses = self.losses[:, entries]
+        places = np.flatnonzero(np.isfinite(losses).all(axis=1))
+        if self.task.samples.weight is None:
+            return losses[places], places
+        weight = self.task.samples.weights[self.rows]  # a fold counts by the weight of its samples
+        share = (np.bincount(self.fold, weight) / np.bincount(self.fold))[self.fold[places]]
+        return losses[places] * (share / (share.mean() if len(share) else 1.0))[:, None], places
+
+    def errors(self, entries: Index) -> Array:
+        """Return the mean losses of entries over the samples that all of them were scored on."""
+        losses, _ = self.scored(entries)
+        return losses.mean(axis=0) if len(losses) else np.nanmean(self.losses[:, entries], axis=0)
 
     def choose(self, entries: Index) -> int:
-        """Return the best of some entries, the first of equals."""
-        return int(entries[np.argmin(np.round(self.errors(entries), 9))])
+        """Return the entry that the selection rule takes."""
+        losses, _ = self.scored(entries)
+        if not len(losses):
+            return int(entries[np.argmin(self.errors(entries))])
+        return int(entries[choose(losses, self.rule.among(entries), np.ones((1, len(losses))))[0]])
 
     def best_of(self, candidate: int) -> int | None:
         """Return the entry that stands for a candidate, if any was scored."""
         finalists = self.finalists_of(candidate)
         return self.choose(finalists) if len(finalists) else None
 
-    def winner(self) -> int:
-        """Return the entry that is selected."""
-        return self.choose(self.finalists())
+    # What time it takes
 
-    def result(self, winner: int | None = None, stopped: str | None = None) -> SearchResult:
-        """Return the ranking so far; with an entry as the winner, the outcome."""
-        names = [candidate.name for candidate in self.candidates]
-        so_far = SearchResult(
-            self.metric,
-            rank_candidates(self._candidate_result(i, winner) for i in range(len(names))),
-            tuple(name for i, name in enumerate(names) if i != self.baseline),
-            self.rule_name,
-            None if self.reference is None else names[self.reference],
-            stopped=stopped,
-            baseline=None if self.baseline is None else names[self.baseline],
-            n_splits=self.n_splits,
-        )
-        if winner is None:
-            return so_far
-        candidate, setting = self.entries[winner]
-        return so_far._replace(
-            winner=names[candidate],
-            settings=setting,
-            measure=self.measure_selection(),
-            gain=Difference() if self.baseline is None else self.compare(candidate, winner, self.baseline),
-            n_trained=int(self.n_trained[winner]),
-        )
+    def growth(self, i: int) -> float:
+        """Return the power of the number of samples with which a candidate's time rises."""
+        prior, paces = self.candidates[i].growth, self.paces.get(i, [])
+        if paces and paces[-1].n_rows <= TRIAL_ROWS:  # most of the time of so few is for what does not grow
+            return OF_FEW * prior
+        seen = [pace for pace in paces if pace.one >= MEASURED and pace.n_rows > TRIAL_ROWS]
+        if len(seen) < 2 or seen[-1].n_rows < 1.5 * seen[-2].n_rows:
+            return prior
+        power = math.log(seen[-1].one / seen[-2].one) / math.log(seen[-1].n_rows / seen[-2].n_rows)
+        return float(np.clip(power, 0.3, STEEPEST))
 
-    def _candidate_result(self, i: int, winner: int | None) -> CandidateResult:
-        name, fate = self.candidates[i].name, self.fates.get(i, Fate(FINISHED, ""))
-        won = winner is not None and self.entries[winner].candidate == i
-        best = winner if won else self.best_of(i)
-        if best is None:
-            if winner is not None and fate.status == FINISHED:
-                fate = Fate(OUT_OF_TIME, "not scored: the search ended before its turn")
-            return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
-        reference = None if i == self.baseline else self.reference
-        return CandidateResult(
-            name,
-            self.entries[best].setting,
-            self.measure(i, best),
-            Difference() if reference is None or reference == i else self.compare(i, best, reference),
-            float(self.fit_seconds[best] / self.n_folds[best]),
-            float(self.predict_seconds[best] / self.n_folds[best]),
-            *fate,
+    def foretell(self, i: int, n_rows: int) -> float:
+        """Return what a candidate's settings that are left take on a fold of so many samples."""
+        if i not in self.paces:
+            return 0.0
+        last, n_left = self.paces[i][-1], len(self.of(i, alive=True))
+        n_before = len(self.of(i)) if len(self.paces[i]) == 1 and last.n_rows <= TRIAL_ROWS else n_left
+        seconds = max(last.one, last.seconds * n_left / max(n_before, 1))
+        return float(seconds * max(n_rows / last.n_rows, 1.0) ** self.growth(i))
+
+    def last_seconds(self, entry: int, n_rows: int | None = None) -> float:
+        """Return what the fit of an entry to all samples, or to so many, is expected to take."""
+        n, i = self.n_all if n_rows is None else n_rows, int(self.rule.candidate[entry])
+        if not self.n_trained[entry]:
+            return 0.0
+        return float(self.fit_seconds[entry] * max(n / self.n_trained[entry], 1.0) ** self.growth(i))
+
+    def is_affordable(self, entry: int) -> bool:
+        """Return whether there is time to fit an entry to all samples."""
+        budget = self.deadline.budget
+        return budget is None or self.last_seconds(entry) <= LAST * budget
+
+    def reserve(self) -> float:
+        """Return the seconds to keep for the ranking, and for the last fits of the best so far."""
+        budget = self.deadline.budget or 0.0
+        able = self.finalists() if budget else np.array([], dtype=np.intp)
+        if not len(able):
+            return RESERVE * budget
+        best = {int(self.rule.candidate[e]): e for e in able[np.argsort(-self.errors(able), kind="stable")]}
+        last = [self.last_seconds(e) for e in list(best.values())[::-1][:MEMBERS]]
+        return RESERVE * budget + min(sum(last), KEPT * budget)
+
+    # The loop
+
+    def run(self, max_rows: int) -> str | None:
+        """Run the race; return what stopped it, if anything."""
+        stopped = None
+        try:
+            # evaluations silence warnings themselves; of threads, whose filters are the same, the last one to
+            # end would leave them silent
+            with warnings.catch_warnings(action="ignore"):
+                stopped = self._climb(max_rows)
+        except KeyboardInterrupt:
+            if not len(self.finalists()):
+                raise
+            return "interrupt"
+        return stopped or ("budget" if self.waits else None)
+
+    def _climb(self, max_rows: int) -> str | None:
+        """Go from rung to rung, as far as there is time; return what stopped it."""
+        self._try_out()
+        self.sent = scatter(self.task)
+        for share in self.shares(max_rows):
+            stopped = self._rung(share)
+            if stopped or not len(self.finalists()):
+                return stopped
+            self._leave(share)
+        return None
+
+    def _try_out(self) -> None:
+        """Time each candidate on very few samples, so that a slow one does not use up the time of all."""
+        n = len(self.task.samples.y)
+        if self.deadline.budget is None or n < 3 * TRIAL_ROWS or not self.task.blends:
+            return
+        train, test = self.folds[0]
+        train, test = np.sort(_first(train, TRIAL_ROWS)), _first(test, TRIAL_ROWS // 4)
+        for i in sorted(self.running(), key=lambda i: (self._learns(i), self.candidates[i].growth)):
+            if self.paces and self.deadline.left() < 0.75 * self.deadline.budget:
+                break
+            settings = self.candidates[i].settings()
+            for _ in range(2):
+                outcome = self._evaluate(i, settings[:1], train, test)
+                if outcome.seconds <= LOADING or outcome.seconds > 0.1 * self.deadline.budget:
+                    break
+            shares = self._learns(i) and not any(
+                name.startswith("learner__") for name in self.candidates[i].grid
+            )
+            n_times = 1.0 + (SHARED if shares else 1.0) * (len(settings) - 1)
+            self.paces[i] = [Pace(TRIAL_ROWS, outcome.seconds * n_times, outcome.seconds)]
+
+    def _learns(self, i: int) -> bool:
+        """Return whether a candidate learns a kernel before it learns to predict."""
+        return hasattr(getattr(self.candidates[i].estimator, "learner", None), "fit")
+
+    def _evaluate(self, i: int, settings: list[dict[str, Any]], train: Any, test: Any) -> Outcome:
+        return evaluate(self.task, self.candidates[i], settings, train, test, self.deadline.clock.now)
+
+    def _rung(self, share: float) -> str | None:
+        """Score the candidates that are left on a share of the samples; return what stopped it.
+
+        Those that there is time for are compared side by side, fold by fold; the others then, one by one.
+        """
+        n_folds, first = self.n_folds(share), not len(self.finalists())
+        parts = [self._part(k, share, n_folds) for k in range(n_folds)]
+        n = len(parts[0][0]) if isinstance(parts[0][0], np.ndarray) else self.n_rows(share)
+        together, late = self._split_by_time(self._order(), n, n_folds, 1.0 if share == 1.0 else EARLY)
+        for group in (together, *([i] for i in late)):
+            for k in range(n_folds):
+                train, places, test = parts[k]
+                if group is together:
+                    self._score_baseline(train, places, test)
+                for i, entries, outcome in self._run_fold(group, k, n_folds, n, first, train, test):
+                    self._record(i, entries, places, outcome, n, n_folds)
+                    if self.report(self):
+                        return "callback"
+                self.drop_hopeless()
+        return None
+
+    def _split_by_time(
+        self, order: list[int], n: int, n_folds: int, part: float
+    ) -> tuple[list[int], list[int]]:
+        """Return who is compared side by side, and who must wait whether there is time left."""
+        left, together, late = part * (self.deadline.left() - self.reserve()), list[int](), list[int]()
+        for i in order:
+            seconds = self.foretell(i, n) * (1.0 + MOST_DROPPED * (n_folds - 1))
+            if seconds <= left or not together:
+                together.append(i)
+                left -= seconds
+            else:
+                late.append(i)
+        return together, late
+
+    def _part(self, k: int, share: float, n_folds: int) -> tuple[Any, Index, Any]:
+        """Return a fold's samples to learn from, and to be judged by, with their places."""
+        train, test = self.folds[k][0], self.parts[k]
+        n_test = min(math.ceil(share * _size(self.folds[k][1])), math.ceil(SCORED / n_folds), _size(test))
+        some = _first(train, math.ceil(share * _size(train)))
+        some = np.sort(some) if isinstance(some, np.ndarray) else some
+        n_test = n_test if isinstance(test, np.ndarray) else _size(test)
+        return some, self.starts[k] + np.arange(n_test), _first(test, n_test)
+
+    def _order(self) -> list[int]:
+        """Return the candidates in the order in which they have time: the best, or quick ones, first."""
+        running = self.running()
+        if not len(self.finalists()):
+            return sorted(
+                running, key=lambda i: (i != self.reference, self._learns(i), self.foretell(i, FIRST_RUNG))
+            )
+        best = {i: self.best_of(i) for i in running}
+        known = [i for i in running if best[i] is not None]
+        scored = np.array([best[i] for i in known], dtype=np.intp)
+        errors = self.errors(scored) if known else scored
+        return [i for _, i in sorted(zip(errors, known, strict=True))] + [
+            i for i in running if best[i] is None
+        ]
+
+    def _has_time(self, i: int, k: int, n_folds: int, n: int) -> bool:
+        """Return whether there is time for a candidate: for half of the folds, then for one more."""
+        if self.deadline.budget is None:
+            return True
+        needed = math.ceil(n_folds / 2) if k == 0 else 1
+        if k and len(self.finalists()) and not any(map(self.is_affordable, self.of(i, alive=True))):
+            return False
+        return needed * self.foretell(i, n) <= self.deadline.left() - self.reserve()
+
+    def _run_fold(
+        self, order: list[int], k: int, n_folds: int, n: int, first: bool, train: Any, test: Any
+    ) -> Iterator[tuple[int, Index, Outcome]]:
+        """Yield the outcomes of the candidates on a fold, of as many as there is time for."""
+        started: list[tuple[int, Index]] = []
+        now = self.deadline.clock.now if effective_n_jobs(self.n_jobs) == 1 else WallClock().now
+
+        def jobs() -> Iterator[Any]:  # asked for the next one when there is a processor for it
+            for i in order:
+                entries = self.of(i, alive=True)
+                if not len(entries) or (k and i not in self._at(k, n_folds)):
+                    continue
+                some = started or len(self.finalists())  # some model there must be
+                if some and not self._has_time(i, k, n_folds, n):
+                    self._withhold(i, k, n, first)
+                    continue
+                started.append((i, entries))
+                settings = [self.entries[entry].setting for entry in entries]
+                yield delayed(evaluate)(self.sent, self.candidates[i], settings, train, test, now)
+
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        with closing(parallel(jobs())) as outcomes:
+            for place, outcome in enumerate(outcomes):
+                yield *started[place], outcome
+
+    def _at(self, k: int, n_folds: int) -> set[int]:
+        """Return the candidates that took part in the first folds of this rung."""
+        return {int(self.rule.candidate[e]) for e in np.flatnonzero(self.done[:, k - 1] & self.alive)}
+
+    def _withhold(self, i: int, k: int, n: int, first: bool) -> None:
+        """Note that there is no time for a candidate; what is known of it stays."""
+        self.waits = True
+        if i not in self.fates and first:
+            what = "more folds" if k else "it"
+            note = f"no time for {what}: one fold takes about {self.foretell(i, n):.1f} s"
+            self.fates[i] = Fate(OUT_OF_TIME, note)
+            if not k:
+                self.alive[self.of(i)] = False
+
+    def _score_baseline(self, train: Any, places: Index, test: Any) -> None:
+        """Score what takes no learning, and no time."""
+        if self.baseline is not None:
+            outcome = self._evaluate(self.baseline, [{}], train, test)
+            self._record(self.baseline, self.of(self.baseline), places, outcome, 0, len(self.folds))
+
+    def _record(
+        self, i: int, entries: Index, places: Index, outcome: Outcome, n_rows: int, n_folds: int
+    ) -> None:
+        """Keep what came of a candidate on a fold."""
+        for e, values, losses, seconds, more in zip(
+            entries, outcome.values, outcome.losses, outcome.fit_seconds, outcome.predict_seconds, strict=True
+        ):
+            if values is None or losses is None:
+                self.alive[e], self.lost[e], self.broken[e] = False, True, True
+                continue
+            if e not in self.said:
+                self.said[e] = np.full((len(self.fold), values.shape[1]), np.nan, dtype=values.dtype)
+            if self.n_trained[e] < 0.9 * n_rows:  # the first fold of a rung
+                self.losses[self.fold >= n_folds, e], self.done[e, n_folds:] = np.nan, False
+            k = self.fold[places[0]]
+            self.losses[self.starts[k] : self.starts[k + 1], e], self.done[e, k] = np.nan, True
+            self.said[e][places], self.losses[places, e] = values, losses
+            self.n_trained[e], self.wanted[e] = n_rows, n_folds
+            self.fit_seconds[e], self.predict_seconds[e] = seconds, more
+        if outcome.failures:
+            why, all_failed = next(iter(outcome.failures.values())), len(outcome.failures) == len(entries)
+            self.fates[i] = Fate(FAILED, why if all_failed else f"some settings failed: {why}")
+        one = float(np.mean(outcome.fit_seconds + outcome.predict_seconds))
+        paces = [pace for pace in self.paces.get(i, []) if pace.n_rows < 0.9 * n_rows]
+        self.paces[i] = [*paces, Pace(max(n_rows, 1), outcome.seconds, one)]
+
+    # Who leaves
+
+    def drop_hopeless(self) -> None:
+        """Take out settings that are far behind the best, on the samples that both were scored on.
+
+        The best setting of the reference stays. Of settings of a candidate that say the same the first stays:
+        such are all C that no sample reaches.
+        """
+        running = self.running() if self.task.blends else []
+        for i in running:
+            self._drop_alike(i)
+        entries = np.array(
+            [e for i in running for e in self.of(i, alive=True) if e in self.said], dtype=np.intp
         )
+        if len(entries) < 2:
+            return
+        able = entries[[self.is_affordable(e) for e in entries]]
+        able = able if len(able) else entries
+        best = int(able[np.argmin(self.errors(able))])
+        kept = None if self.reference is None else self.best_of(self.reference)
+        for e in map(int, entries):
+            if e != kept and self._is_behind(e, best, HOPELESS):
+                self._drop(e, "dropped: far behind the best")
+
+    def _drop(self, entry: int, note: str) -> None:
+        self.alive[entry], self.lost[entry] = False, True
+        i = int(self.rule.candidate[entry])
+        if not len(self.of(i, alive=True)):
+            self.fates[i] = Fate(DROPPED, note)
+
+    def _drop_alike(self, candidate: int) -> None:
+        kept: list[Array] = []
+        for e in self.of(candidate, alive=True):
+            said = self.said[e][np.isfinite(self.losses[:, e])] if e in self.said else np.empty((0, 1))
+            far = ALIKE * self.task.far(said) if len(said) else 0.0
+            if any(len(said) == len(one) and np.abs(said - one).max() <= far for one in kept if far):
+                self._drop(int(e), "dropped: far behind the best")
+            else:
+                kept.append(said)
+
+    def _is_behind(self, entry: int, best: int, errors: float) -> bool:
+        """Return whether the paired differences to the best are that many standard errors above zero."""
+        difference = self.losses[:, entry] - self.losses[:, best]
+        difference = difference[np.isfinite(difference)]
+        if self.task.scoring.is_of_folds or not len(
+            difference
+        ):  # of whole folds there is no noise to be seen
+            return False
+        noise = np.sqrt(np.mean(difference**2) / len(difference))
+        return bool(difference.mean() > errors * noise + self.task.slack(len(difference)))
+
+    def _leave(self, share: float) -> None:
+        """After a rung, let those go who are clearly worse, or could not be fitted to all samples.
+
+        Of the others the best setting goes on, with its neighbours: which is best moves with the samples.
+        """
+        if share == 1.0:
+            return
+        bests = {i: e for i in self.running() if (e := self.best_of(i)) is not None}
+        finalists = set(self.finalists().tolist())
+        leader = min(bests.values(), key=lambda e: (e not in finalists, float(np.nanmean(self.losses[:, e]))))
+        for i, e in bests.items():
+            if e not in finalists and not self.is_affordable(e):
+                seconds = self.last_seconds(e)
+                note = f"no time to fit it to {self.n_all} samples: that takes about {seconds:.0f} s"
+                self.fates[i] = Fate(OUT_OF_TIME, note)
+                self.alive[self.of(i)] = False
+            elif e != leader and self._is_behind(e, leader, CLEARLY):
+                self.alive[self.of(i)] = False
+                self.fates[i] = Fate(
+                    DROPPED, f"left after {self.n_rows(share)} samples: clearly behind the best"
+                )
+            else:
+                near = (self.rule.nearby[e] > 0) & ~self.broken
+                self.alive[np.setdiff1d(self.of(i), np.flatnonzero(near))] = False
+
+    def last_rows(self, entry: int) -> int:
+        """Return to how many samples there is time to fit an entry: to all, if it is affordable."""
+        if self.is_affordable(entry):
+            return self.n_all
+        seconds, n = LAST * (self.deadline.budget or 0.0), int(self.n_trained[entry])
+        times = (seconds / max(self.last_seconds(entry, n), 1e-9)) ** (
+            1.0 / self.growth(int(self.rule.candidate[entry]))
+        )
+        return int(np.clip(n * times, n, self.n_all))
+
+    def fail(self, entry: int, why: str) -> None:
+        """Take a setting out of the race that did well and cannot be fitted to all samples."""
+        self.alive[entry], self.lost[entry], self.broken[entry] = False, True, True
+        self.fates[int(self.rule.candidate[entry])] = Fate(FAILED, f"the last fit failed: {why}")
+
+    def fate(self, i: int) -> Fate:
+        """Return what became of a candidate."""
+        return self.fates.get(i, Fate(FINISHED, ""))
+
+    def check_some_worked(self) -> None:
+        """Raise if there is nobody to select, with what went wrong."""
+        if len(self.finalists()):
+            return
+        notes: dict[str, list[str]] = {}
+        for i, fate in self.fates.items():
+            notes.setdefault(fate.note, []).append(self.candidates[i].name)
+        reasons = "; ".join(f"{', '.join(names)}: {note}" for note, names in notes.items())
+        raise ValueError(f"no candidate could be fitted ({reasons})")
+
+
+def scatter(task: Any) -> Any:
+    """Bring a task, with its samples, to the workers of joblib's cluster once; elsewhere return it."""
+    client = getattr(get_active_backend()[0], "client", None)
+    return task if client is None else client.scatter(task, broadcast=True, hash=False)
+
+
+def _size(part: Any) -> int:
+    """Return how many samples, or pairs of both kinds, there are."""
+    return len(part) if isinstance(part, np.ndarray) else sum(map(len, part))
+
+
+def _first(part: Any, n: int) -> Any:
+    """Return the first samples; of pairs all."""
+    return part[:n] if isinstance(part, np.ndarray) else part
+
+
+def names_of(race: Race, entries: Iterable[int]) -> list[str]:
+    """Return the names of the candidates that entries are of."""
+    return [race.candidates[int(race.rule.candidate[e])].name for e in entries]

@@ -16,7 +16,7 @@ Z95 = 1.96  # standard errors to either side of a 95 % confidence interval
 FINISHED, DROPPED, OUT_OF_TIME, FAILED = "finished", "dropped", "out of time", "failed"
 PLAIN_FIELDS = (  # of a result, as in JSON
     *("rule", "reference", "winner", "settings", "n_fitted", "stopped"),
-    *("baseline", "n_splits", "n_trained", "blend"),
+    *("baseline", "n_splits", "n_trained", "blend", "decision"),
 )
 BEST, WITH_NEIGHBOURS = "best", "best with neighbours"  # how a candidate is selected
 
@@ -109,26 +109,32 @@ class SearchResult(NamedTuple):
     reference : str or None
         The candidate that the others are compared with, if it took part.
     winner : str or None
-        The candidate that was selected; None as long as the search runs.
+        The main member of the model, which counts most; None as long as the search runs.
     settings : dict
-        The settings that were fitted.
+        Its settings.
     measure : Measure or None
-        What is to be expected of predictions: the winner's, corrected for the choice among all candidates and
-        settings, or the blend's.
+        What is to be expected of the model's predictions, corrected for the choice among all candidates and
+        settings.
     n_fitted : int
-        How many samples the winner was fitted to.
+        How many samples the members were fitted to.
     stopped : str or None
         "budget", "interrupt" or "callback", if the search did not run to its end.
     baseline : str or None
         The line of what takes no learning: always the most frequent class, or the mean.
     gain : Difference
-        How much larger the winner's value is than the baseline's.
+        How much larger the model's value is than the baseline's.
     n_splits : int
         How many folds were asked for.
     n_trained : int
-        How many samples the winner was fitted to when it was scored.
+        How many samples the main member was fitted to when it was scored.
     blend : dict
-        The weights of the candidates whose blend predicts; empty if the winner alone does.
+        The members of the model with their weights, the main one first; empty after a search on pairs.
+    versus : Difference
+        How much larger the model's value is than the reference's, both corrected for choices.
+    decision : str
+        How a class is decided upon, in a sentence, unless it is the most probable one.
+    remarks : tuple of str
+        What was said of the data before the search.
     """
 
     metric: Metric
@@ -146,6 +152,13 @@ class SearchResult(NamedTuple):
     n_splits: int = 0
     n_trained: int = 0
     blend: dict[str, float] = {}  # noqa: RUF012
+    versus: Difference = Difference()
+    decision: str = ""
+    remarks: tuple[str, ...] = ()
+
+    def stars(self) -> set[str]:
+        """Return the candidates that are members of the model."""
+        return set(self.blend) or ({self.winner} if self.winner else set())
 
     def candidate(self, name: str) -> CandidateResult:
         """Return the result of a candidate."""
@@ -190,7 +203,9 @@ class SearchResult(NamedTuple):
             tuple(document["listed"]),
             measure=None if measure is None else Measure(metric, **_numbers(measure)),
             gain=Difference(**_numbers(document.get("gain", {}))),
+            versus=Difference(**_numbers(document.get("versus", {}))),
             **{name: document[name] for name in PLAIN_FIELDS if name in document},
+            remarks=tuple(document.get("remarks", ())),
         )
 
 

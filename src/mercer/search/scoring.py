@@ -14,10 +14,12 @@ average precision, too. A score that is not here, a scorer of the user's own, is
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mercer._typing import Array, Flags, Index
 from mercer.machines.selection import check_score
@@ -36,14 +38,46 @@ ERROR = Metric(
 
 
 class Judged(NamedTuple):
-    """What a candidate said of the test samples of a fold, and what is true."""
+    """What is said of the test samples of a fold, and what is true."""
 
     truth: Index  # classes, as positions
     predicted: Index
     decisions: Array  # (n, 1) of two classes, else (n, n_classes)
     weight: Array
-    n_classes: int
+    classes: NDArray[Any]
     positive: int  # the class that average precision and F1 are about
+
+    @property
+    def n_classes(self) -> int:
+        """Return how many classes there are, here or elsewhere."""
+        return len(self.classes)
+
+    def score_by(self, scorer: Any, options: dict[str, Any]) -> float:
+        """Return what scikit-learn's scorer, or a user's, says."""
+        y = self.classes[self.truth]
+        return float(scorer(Recorded(self), np.zeros((len(y), 1)), y, **options))
+
+
+class Recorded(ClassifierMixin, BaseEstimator):
+    """A classifier that says again what was said, for scorers, which ask one."""
+
+    def __init__(self, judged: Judged) -> None:
+        self.judged = judged
+        self.classes_ = judged.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes that were said."""
+        return self.classes_[self.judged.predicted]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision values."""
+        values = self.judged.decisions
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return probabilities, calibrated on these samples themselves."""
+        judged = self.judged
+        return fit_calibration(judged.decisions, judged.truth, judged.weight)(judged.decisions)
 
 
 Slope = tuple[float, Array]  # a score, and its derivatives by the weights of the samples
@@ -59,6 +93,7 @@ class Scoring(NamedTuple):
     best: float = 1.0  # the loss is this less the score
     positive: int = 1
     balances: bool = False  # whether rare classes count as much as others
+    costs: tuple[float, float] | None = None  # of a false positive and a false negative
     unit: float = 1.0  # losses are counted in this unit, scores are not
     weighs: bool = False  # whether the scorer takes weights of samples
 
@@ -67,27 +102,22 @@ class Scoring(NamedTuple):
         """Return whether the score is between 0 and 1."""
         return self.best == 1.0
 
-    def losses(self, judged: Any, fitted: Any, X: Array, y: NDArray[Any]) -> Array:
+    @property
+    def is_of_folds(self) -> bool:
+        """Return whether it is known for whole folds only."""
+        return self.scorer is not None
+
+    def losses(self, judged: Any) -> Array:
         """Return a loss for each test sample; their mean is that of the fold."""
         if self.slope is None:
-            return np.full(len(X), (self.best - self._score_fold(judged.weight, fitted, X, y)) / self.unit)
+            options = {"sample_weight": judged.weight} if self.weighs and np.ptp(judged.weight) > 0.0 else {}
+            score = check_score(judged.score_by(self.scorer, options), self.name, len(judged.truth))
+            return np.full(len(judged.truth), (self.best - score) / self.unit)
         score, slope = self.slope(judged)
-        pseudo = score + len(X) * judged.weight * slope
+        pseudo = score + len(judged.truth) * judged.weight * slope
         return np.round(
             (self.best - pseudo) / self.unit, 12
         )  # equals are to be equal: 1, not 1 less a rounding error
-
-    def _score_fold(self, weight: Array, fitted: Any, X: Array, y: NDArray[Any]) -> float:
-        options = {"sample_weight": weight} if self.weighs and np.ptp(weight) > 0.0 else {}
-        try:
-            return check_score(self.scorer(fitted, X, y, **options), self.name, len(X))
-        except AttributeError as error:
-            if "predict_proba" not in str(error):
-                raise
-            raise ValueError(
-                f"scoring={self.name!r} needs candidates that have probabilities: use 'neg_log_loss' or "
-                "'roc_auc_ovr', for which decision values do"
-            ) from error
 
     def value(self, loss: float) -> float:
         """Return what a mean loss is called: an error stays one, a score is a score."""
@@ -175,7 +205,7 @@ def _f1_of(true: Flags, predicted: Flags, weight: Array) -> Slope:
 
 def roc_auc(judged: Judged) -> Slope:
     """Return how often a sample of the class has a larger decision value than another."""
-    return _each_against_rest(judged, _auc_of, "ROC AUC")
+    return _each_against_rest(judged, auc_of, "ROC AUC")
 
 
 def average_precision(judged: Judged) -> Slope:
@@ -200,7 +230,7 @@ def _mean_of(several: list[Slope]) -> Slope:
     return float(np.mean([one for one, _ in several])), np.mean([slope for _, slope in several], axis=0)
 
 
-def _auc_of(true: Flags, values: Array, weight: Array) -> Slope:
+def auc_of(true: Flags, values: Array, weight: Array) -> Slope:
     """Return the area under the ROC curve; its derivatives are the placements of [D88].
 
     [D88] DeLong, DeLong, Clarke-Pearson: Comparing the areas under two or more correlated ROC curves.
@@ -247,6 +277,25 @@ def log_chances(truth: Index, decisions: Array, weight: Array, part: Index) -> A
         chances = calibrate(D[mine])[np.arange(mine.sum()), truth[mine]]
         values[mine] = np.log(np.maximum(chances, 1e-12))
     return values
+
+
+def find_costs(given: Any, y: NDArray[Any], weight: Array | None = None) -> Scoring:
+    """Return the mean cost of a decision: so much for a false positive, so much for a false negative."""
+    if not isinstance(given, dict) or set(given) != {"FP", "FN"} or not all(v > 0 for v in given.values()):
+        raise ValueError(f"cost must be two numbers above zero, such as {{'FP': 1, 'FN': 5}}; got {given!r}")
+    classes, positive = np.unique(y), find_positive(y, weight)
+    if len(classes) != 2:
+        raise ValueError(f"cost is of two kinds of error, of two classes, and there are {len(classes)}")
+    costs = float(given["FP"]), float(given["FN"])
+    name = f"{costs[0]:g} for each false {classes[positive]}, {costs[1]:g} for each that is missed"
+    metric = make_metric("cost", "cost", name)._replace(greater_is_better=False)
+    return Scoring("cost", metric, partial(cost, costs=costs), None, 0.0, positive, costs=costs)
+
+
+def cost(judged: Judged, costs: tuple[float, float]) -> Slope:
+    """Return minus the mean cost; where only decision values are known, at the threshold that suits them."""
+    truth, said = judged.truth == judged.positive, judged.predicted == judged.positive
+    return of_means(-(costs[0] * (said & ~truth) + costs[1] * (truth & ~said)), judged.weight)
 
 
 KNOWN: dict[str, tuple[str, str, Callable[[Judged], Slope], float, bool]] = {

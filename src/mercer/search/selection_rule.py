@@ -3,14 +3,15 @@
 Within a candidate, a setting therefore counts with its neighbours in the grid, which are good where it is
 good for a reason. Among candidates, each with the setting found so, the one with the lowest loss is taken. To
 take the first in a list that is within one standard error of it, or the one that leads most often on rows
-drawn with replacement, was no better on data that is kept for such questions
-(``python -m benchmarks tables --replay``); to blend them is, see `mercer.search.blend`.
+drawn with replacement, was no better on data that is kept for such questions; to blend them is, see
+`mercer.search.blend`.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from mercer._typing import Array, Index
 
@@ -25,6 +26,13 @@ class Rule(NamedTuple):
         """Return the rule for some of the settings."""
         nearby = self.nearby[np.ix_(some, some)]
         return Rule(self.candidate[some], nearby / nearby.sum(axis=1, keepdims=True))
+
+
+def grids_nearby(candidates: Sequence[Any]) -> Array:
+    """Return how much settings of all candidates count for each other; of other candidates, not at all."""
+    nearby = block_diag(*(find_nearby(one.settings(), one.grid) for one in candidates))
+    rows: Array = nearby / nearby.sum(axis=1, keepdims=True)
+    return rows
 
 
 def find_nearby(settings: Sequence[Mapping[str, Any]], grid: Mapping[str, Any]) -> Array:

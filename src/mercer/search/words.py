@@ -7,9 +7,7 @@ import numpy as np
 
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.search.result import (
-    DROPPED,
-    FAILED,
-    WITH_NEIGHBOURS,
+    FINISHED,
     Difference,
     Measure,
     Metric,
@@ -129,32 +127,43 @@ def reference_name(result: SearchResult) -> str:
 
 
 def expected_on_new_samples(result: SearchResult) -> str:
-    """Say how good the winner is expected to be."""
+    """Say how good the model is expected to be."""
     measure = result.measure
     if measure is None or not measure.is_known:
         return ""
     said = measure.metric.expectation.format(
         measure=describe_measure(measure), share=percent(measure.value), value=measure.value
     )
-    return f"{said}{_interval(measure)}, corrected for the selection among candidates{_basis(measure)}."
+    return f"{said}{_interval(measure)}, corrected for all choices{_basis(result)}."
 
 
-def describe_blend(result: SearchResult) -> str:
-    """Say whose blend predicts; nothing if the winner alone does."""
-    return f"Predictions are those of {name_blend(result)}." if is_blend(result) else ""
+def describe_model(result: SearchResult) -> str:
+    """Say what predicts: the members of the blend with their shares and settings."""
+    if not result.blend:  # of pairs there is a kernel
+        return f"Selected: {result.winner}{_with(describe_settings(result.settings))}."
+    settings = {one.name: describe_settings(one.settings) for one in result.candidates}
+    if len(result.blend) == 1:
+        name = next(iter(result.blend))
+        return f"The model: {name}{_with(settings[name])}."
+    main = f"{result.winner}{_with(settings[result.winner or ''])}"
+    return f"The model: {name_blend(result)}. Its main member: {main}."
+
+
+def _with(settings: str) -> str:
+    return f" with {settings}" if settings else ""
 
 
 def is_blend(result: SearchResult) -> bool:
-    """Return whether something else than the winner alone predicts."""
-    return bool(result.blend) and list(result.blend) != [result.winner]
+    """Return whether the model has several members."""
+    return len(result.blend) > 1
 
 
 def name_blend(result: SearchResult) -> str:
-    """Return the blend's members with their weights, the heaviest first."""
+    """Return the model's members with their shares, the main one first."""
     order = sorted(result.blend, key=lambda name: -result.blend[name])
     if len(order) == 1:
-        return f"{order[0]}, to which the blend gives all weight"
-    return f"a blend: {', '.join(f'{name} {100 * result.blend[name]:.0f} %' for name in order)}"
+        return order[0]
+    return f"a blend of {', '.join(f'{name} {100 * result.blend[name]:.0f} %' for name in order)}"
 
 
 def describe_candidate(name: str, result: SearchResult) -> str:
@@ -176,7 +185,7 @@ def doubts(result: SearchResult) -> list[str]:
 
 
 def compare_with_baseline(result: SearchResult) -> str:
-    """Say so if the winner is not clearly better than what takes no learning; otherwise nothing."""
+    """Say so if the model is not clearly better than what takes no learning; otherwise nothing."""
     gain = result.gain
     if result.baseline is None or not gain.is_known or _is_better(gain, result.metric):
         return ""
@@ -186,75 +195,80 @@ def compare_with_baseline(result: SearchResult) -> str:
         else ": if classes are rare, judge by another score, such as balanced accuracy"
     )
     return (
-        f"{result.winner} is not significantly better than {result.baseline} (difference "
+        f"The model is not significantly better than {result.baseline} (difference "
         f"{describe_difference(gain, result.metric)}){advice}."
     )
 
 
 def compare_with_reference(result: SearchResult) -> str:
-    """Say whether the winner is better than the reference; nothing if they were not compared."""
-    reference = reference_name(result)
+    """Say whether the model is better than the reference; nothing if they were not compared."""
+    reference, difference = reference_name(result), result.versus
     if result.winner is None or result.reference is None:
         return ""
-    if result.winner == result.reference:
-        if not _others_compared(result):
-            return f"No other candidate was compared with {reference} on half of the folds or more."
-        if any(_is_better(one.difference, result.metric) for one in result.candidates):
-            return ""  # one that did not finish
-        return f"No other candidate is significantly better than {reference}: use that."
-    difference = result.candidate(result.winner).difference
+    if not result.blend and result.winner != result.reference:
+        difference = result.candidate(result.winner).difference
     if not difference.is_known:
         return ""
     factor, digits, _ = _scale(result.metric, difference.high - difference.low)
     low, high = (signed(factor * value, digits) for value in (difference.low, difference.high))
     interval = f"95 % interval {low} to {high}{' percentage points' if result.metric.percent else ''}"
     if difference.low <= 0.0 <= difference.high:
-        return f"Not significantly different from {reference} ({interval})."
-    if _is_better(difference, result.metric):
-        return f"Significantly better than {reference} ({interval}, not corrected for the selection)."
-    return f"Significantly worse than {reference} ({interval}), each corrected for its choice of settings."
+        return f"Not significantly different from {reference} ({interval}), both corrected for their choices."
+    how = "better" if _is_better(difference, result.metric) else "worse"
+    return f"Significantly {how} than {reference} ({interval}), both corrected for their choices."
 
 
 def describe_rule(result: SearchResult) -> str:
-    """Say how the winner is selected."""
-    said = f"The candidate with the {best_of(result.metric)} is selected, on what all were scored on"
-    if result.rule == WITH_NEIGHBOURS:
-        said += "; a setting is judged together with its neighbours in the grid"
-    return f"{said}."
+    """Say how the model comes about."""
+    said = f"Who has the {best_of(result.metric)}"
+    if not result.blend:
+        return f"{said} is selected, on what all were scored on."
+    loss = (
+        "squared error"
+        if result.metric.key in ("r2", "rmse", "mse") or result.metric.of_target
+        else "log loss"
+    )
+    return (
+        f"Members are chosen one after the other, so that the {loss} of their sum is lowest on held-out "
+        "samples; a setting is chosen by the samples that all were scored on."
+    )
 
 
 def explain_selection(result: SearchResult) -> str:
-    """Say why the winner was selected although another candidate ranks first; nothing if it ranks first."""
+    """Say why another candidate than the first counts most; nothing if the first does."""
     first, winner = result.candidates[0], result.winner
     if winner is None or winner == first.name:
         return ""
+    verb = "counts most" if result.blend else "was selected"
+    although = f"{winner} {verb} although {first.name} has the {best_of(result.metric)}"
     if first.name == result.baseline:
-        return (
-            f"{winner} was selected although {first.name} has the {best_of(result.metric)}: that is no model."
-        )
-    although = f"{winner} was selected although {first.name} has the {best_of(result.metric)}"
-    if first.status in (FAILED, DROPPED):
+        return f"{although}: that is no model."
+    if first.status != FINISHED:
         return f"{although}: {first.name} did not finish ({first.note})."
-    if 2 * first.measure.n_folds < max(one.measure.n_folds for one in result.candidates):
-        return f"{although}: {first.name} was scored on too few folds to be selected."
-    if result.rule == WITH_NEIGHBOURS:
-        return (
-            f"{although}: the ranking is corrected for the choice among the settings of each; with the "
-            f"settings that were chosen, {winner} is no worse."
-        )
-    return f"{although}: on the folds that all were scored on, {winner} is no worse."
+    if first.name in result.blend:
+        return f"{although}: the blend is judged as a whole, and both are members."
+    return (
+        f"{although}: the ranking is corrected for choices among settings, and what members add to each "
+        "other counts."
+    )
 
 
 def as_html(result: SearchResult) -> str:
     """Return the headline and the ranking with bars, for a notebook."""
     head = []
     if result.winner:
-        settings = f" ({describe_settings(result.settings)})" if result.settings else ""
-        head = [f"Selected: {result.winner}{settings}.", describe_blend(result)]
-        head += [expected_on_new_samples(result), compare_with_reference(result), explain_selection(result)]
+        head = [describe_model(result), expected_on_new_samples(result), compare_with_reference(result)]
+        head += [result.decision, explain_selection(result)]
     said = [*head, *doubts(result)]
     notes = [describe_metric(result.metric), describe_comparison(result), describe_end(result)]
-    heads = ["± one standard error", f"against {result.reference}", "what it is", "settings", "note"]
+    heads = [
+        "share of the model",
+        "± one standard error",
+        f"against {result.reference}",
+        "what it is",
+        "settings",
+        "note",
+    ]
     lines = _lines(result)
     kept = [k for k in range(len(heads)) if any(line.cells[k] for line in lines)]  # the others are empty
     lines = [line._replace(cells=[line.cells[k] for k in kept]) for line in lines]
@@ -272,6 +286,7 @@ def _lines(result: SearchResult) -> list[Line]:
             np.nan_to_num(number) / longest for number in (one.measure.value, one.measure.std_error)
         )
         cells = [
+            percent(result.blend[one.name]) if one.name in result.blend else "",
             describe_measure(one.measure).replace(" ", "\N{NO-BREAK SPACE}"),
             describe_difference(one.difference, result.metric).replace(" ", "\N{NO-BREAK SPACE}"),
             describe_candidate(one.name, result),
@@ -279,7 +294,7 @@ def _lines(result: SearchResult) -> list[Line]:
             one.note,
         ]
         low, high = (value - error, value + error) if one.measure.is_known else (None, None)
-        lines.append(Line(one.name, value, cells, low, high, one.name == result.winner))
+        lines.append(Line(one.name, value, cells, low, high, one.name in result.stars()))
     return lines
 
 
@@ -292,19 +307,16 @@ def _interval(measure: Measure) -> str:
     return f" (95 % interval {low} to {high}{unit})"
 
 
-def _basis(measure: Measure) -> str:
-    """Say what a measure rests on, if that is known."""
-    if not measure.n_samples:
+def _basis(result: SearchResult) -> str:
+    """Say what the model's measure rests on, if that is known."""
+    measure = result.measure
+    if measure is None or not measure.n_samples:
         return ""
     folds = "1 fold" if measure.n_folds == 1 else f"{measure.n_folds} folds"
-    return f"; scored on {measure.n_samples} samples in {folds}"
-
-
-def _others_compared(result: SearchResult) -> bool:
-    """Return whether another candidate was compared on half of the folds, as it must be to be selected."""
-    most = max(one.measure.n_folds for one in result.candidates)
-    others = [one for one in result.compared() if one.name != result.winner and one.status != FAILED]
-    return any(2 * one.measure.n_folds >= most > 0 and one.difference.is_known for one in others)
+    said = f"; scored on {measure.n_samples} samples in {folds}"
+    if result.blend and 2 * result.n_trained < result.n_fitted:
+        said += f", by fits to {result.n_trained} (the model, with {result.n_fitted}, may be better)"
+    return said
 
 
 def _is_better(difference: Difference, metric: Metric) -> bool:

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from mercer import KernelSearchCV, KernelSVC, StumpSVC
 from mercer.report import plot_leaderboard
 from mercer.search import Metric
-from mercer.search.pair_task import AUC
+from mercer.search.pairs import AUC
 from report.drawn import NAN, board, result_of
 
 
@@ -37,7 +37,7 @@ def test_the_winner_has_a_star_and_a_bold_name_wherever_it_stands(place, winner)
     assert (*star.get_xdata(), *star.get_ydata()) == (result.candidate(winner).measure.value, place)
     bold = [tick.get_text() for tick in ax.get_yticklabels() if tick.get_fontweight() == "bold"]
     assert bold == [winner]
-    assert "the winner" in ax.get_xlabel()
+    assert "selected" in ax.get_xlabel()
     assert star.get_color() != plot_leaderboard(board()).containers[0].lines[0].get_color()
 
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScale
 
 from mercer import StumpRegressor, StumpSVC
 from mercer.datasets import twonorm
-from mercer.machines.additive import ShapeFunction
+from mercer.machines import ShapeFunction
 from mercer.report import plot_shapes
 from mercer.report.plots.additive_model import AdditiveModel
 

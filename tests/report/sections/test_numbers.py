@@ -1,21 +1,15 @@
 """The page of a numeric target: sections, and figures that can be computed by hand."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
-from scipy.spatial.distance import cdist
 from sklearn.datasets import make_friedman1
-from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from mercer import KernelRegressor, KernelSearchRegressor, StumpRegressor
-from mercer.report.held_out import hold_out, measure_numbers
 from mercer.report.targets import NumberTarget
-from mercer.search.number_task import NumberTask
-from mercer.search.words import percent
 from report.html_page import report
 
 
@@ -40,33 +34,6 @@ def test_what_there_is_nothing_of_is_left_out_with_a_reason(tmp_path, coarse_pic
     assert "no stump regressor" in page.text
 
 
-def test_the_shares_of_the_intervals_are_those_of_held_out_samples(tmp_path, coarse_pictures):
-    search, X, y = search_of({"linear": KernelRegressor(C=1.0), "stump": StumpRegressor()})
-    seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the report draws it
-    data = hold_out(search, NumberTask(X, y), seed)
-    assert not set(data.rows) & set(data.learned_rows)
-    assert len(data.rows) == 36
-    low, high = data.predictor.predict_interval(data.X, 0.5)
-    inside = np.mean((low <= data.y) & (data.y <= high))
-    assert percent(inside).replace(" ", "\N{NO-BREAK SPACE}") in report(tmp_path, search, X, y).text
-
-
-def test_a_page_shows_what_the_kernel_sees_of_numbers(tmp_path, coarse_pictures):
-    search, X, y = search_of({"stump": StumpRegressor()})
-    page = report(tmp_path, search, X, y)
-    assert {"gram", "map", "neighbours"} <= page.sections
-    assert len(page.pixels("The similarities of 36 held-out samples sorted by target")) == 2
-    rows = page.rows("Nearest training samples")
-    assert page.heads("Nearest training samples")[1] == "target"
-    targets = [number(cells[1]) for cells in rows]
-    assert targets[:5] == sorted(targets[:5])  # from low to high; the last one is the worst
-    for head, *cells in rows:
-        assert y[int(head.removeprefix("row "))] == pytest.approx(number(cells[0]), abs=0.01)
-        for cell in cells[-5:]:
-            near, its = re.fullmatch(r"row (\d+): (\S+)", cell).groups()
-            assert y[int(near)] == pytest.approx(number(its), abs=0.01)
-
-
 def test_the_worst_numbers_stand_above_their_neighbours_with_the_columns_that_matter(
     tmp_path, coarse_pictures
 ):
@@ -87,23 +54,6 @@ def test_the_worst_numbers_stand_above_their_neighbours_with_the_columns_that_ma
 
 def number(text):
     return float(text.replace("−", "-"))
-
-
-def test_a_kernel_that_is_the_product_of_the_targets_gets_full_marks(rng):
-    y = rng.normal(size=40)
-    data = SimpleNamespace(X=y[:, None], y=y, X_learned=np.repeat(y, 5)[:, None], y_learned=np.repeat(y, 5))
-    assert_allclose(measure_numbers(DotProduct(0.0), data), 1.0)
-
-
-def test_the_figures_of_numbers_are_what_they_are_called(rng):
-    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
-    data = SimpleNamespace(X=X[:12], y=y[:12], X_learned=X[12:], y_learned=y[12:])
-    H = np.eye(12) - 1.0 / 12
-    K, ideal = H @ RBF()(data.X) @ H, H @ np.outer(data.y, data.y) @ H
-    near = np.argsort(cdist(data.X, data.X_learned), axis=1)[:, :5]
-    left = np.sum((data.y - data.y_learned[near].mean(axis=1)) ** 2)
-    expected = (K * ideal).sum() / np.sqrt((K**2).sum() * (ideal**2).sum()), 1 - left / (12 * data.y.var())
-    assert_allclose(measure_numbers(RBF(), data), expected)
 
 
 def test_a_matrix_is_sorted_from_low_to_high_and_says_so(rng):

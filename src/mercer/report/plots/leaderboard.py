@@ -17,7 +17,7 @@ STAR = r"$\bigstar$"  # of matplotlib's own fonts, which the user's may lack
 def plot_leaderboard(search: Any, ax: Any = None) -> Any:
     """Draw the cross-validated error (or AUC) of all candidates with standard errors, the best one on top.
 
-    A star marks the winner, which need not be on top, and a line the candidate that the others are compared
+    A star marks members of the model, and a line the candidate that the others are compared
     with: the tuned RBF-SVM, or the plain distance. Bars that overlap do not mean that two candidates are
     equally good: they were scored on the same samples, and the paired comparison is in
     `CandidateResult.difference`. Candidates that were not scored are not drawn.
@@ -54,8 +54,10 @@ def plot_leaderboard(search: Any, ax: Any = None) -> Any:
     for place, one in enumerate(scored):
         if one.name == result.reference:
             _draw_reference(ax, one)
-        if one.name == result.winner:
+        if one.name in result.stars():
             _mark(ax, place, one.measure)
+    if result.stars():
+        ax.set_xlabel(f"{ax.get_xlabel()}\n{STAR} {'a member of the model' if result.blend else 'selected'}")
     if result.metric.percent:
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     ax.tick_params(left=False)
@@ -120,11 +122,10 @@ def _bar(measure: Measure) -> float:
 
 
 def _mark(ax: Any, place: int, measure: Measure) -> None:
-    """Draw a line over again, as that of the winner: with a star, in its own colour, its name bold."""
+    """Draw a line over again, as that of a member: with a star, in its own colour, its name bold."""
     bar = _bar(measure)
     ax.errorbar(measure.value, place, xerr=bar, fmt="*", color=MARKED, ms=15, lw=2.4, capsize=3, capthick=2.0)
     ax.get_yticklabels()[place].set_fontweight("bold")
-    ax.set_xlabel(f"{ax.get_xlabel()}\n{STAR} the winner")
 
 
 def _draw_reference(ax: Any, reference: CandidateResult) -> None:

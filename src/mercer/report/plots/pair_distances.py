@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mercer._typing import Array
 from mercer.pairs import Pairs
 from mercer.report.plots.style import COLOURS, make_axes
-from mercer.search.pair_task import pair_distances
+from mercer.search.pairs import pair_distances
 
 SIZE = (4.5, 3.2)  # inches
 N_BARS = 30

@@ -9,7 +9,7 @@ from mercer.report.sections.curves import show_curves
 from mercer.report.sections.failures import show_failures
 from mercer.report.sections.headline import make_headline
 from mercer.report.sections.kernel import show_confusion, show_grams, show_maps, show_neighbours
-from mercer.report.sections.model import show_gaussians, show_levels, show_rounds, show_shapes
+from mercer.report.sections.model import show_gaussians, show_levels, show_shapes
 from mercer.report.sections.numbers import (
     show_intervals,
     show_number_shapes,
@@ -19,9 +19,6 @@ from mercer.report.sections.numbers import (
 from mercer.report.sections.pairs import show_pair_map, show_pairs
 from mercer.report.sections.ranking import show_ranking, winning_kernel
 from mercer.report.sections.relevance import show_relevance
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
 
 Makers = Mapping[Callable[[Subject], Section], str]  # the names are for the list of what was left out
 
@@ -35,8 +32,8 @@ WORDS = {
 }
 
 SEEN: Makers = {show_grams: "Gram matrices", show_maps: "Map", show_neighbours: "Nearest neighbours"}
-SECTIONS: Mapping[type, Mapping[str, Makers]] = {
-    LabelTask: {
+SECTIONS: Mapping[str, Mapping[str, Makers]] = {
+    "class": {
         GOOD: {
             show_ranking: "Ranking",
             show_curves: "Every threshold",
@@ -47,14 +44,13 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
             show_relevance: "Columns that matter",
             show_shapes: "Shape functions",
             show_levels: "Levels of categories",
-            show_rounds: "Error by round",
             show_gaussians: "Gaussians",
         },
         SEES: SEEN,
         FAILS: {show_failures: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },
-    NumberTask: {
+    "number": {
         GOOD: {
             show_ranking: "Ranking",
             show_predictions: "Predicted against true",
@@ -65,7 +61,7 @@ SECTIONS: Mapping[type, Mapping[str, Makers]] = {
         FAILS: {show_worst_predictions: "The worst samples"},
         DATA: {show_columns: "Columns"},
     },
-    PairTask: {
+    "pairs": {
         GOOD: {show_ranking: "Ranking", show_pairs: "Distances of pairs"},
         SEES: {show_pair_map: "Map"},
         DATA: {show_columns: "Columns"},

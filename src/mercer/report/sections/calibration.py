@@ -11,7 +11,6 @@ from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink
-from mercer.search.decisions import decision_values
 from mercer.search.result import Z95
 from mercer.search.words import percent
 
@@ -44,12 +43,11 @@ class Verdicts(NamedTuple):
 
 def find_verdicts(subject: Subject) -> Verdicts | None:
     """Return predictions and probabilities; None if there are no probabilities."""
-    data, calibration = subject.held_out, getattr(subject.search, "calibration_", None)
-    if data is None or calibration is None:
+    data = subject.held_out
+    if data is None or data.chances is None:
         return None
-    classes = subject.search.classes_
-    chances = calibration(decision_values(data.predictor, data.X, classes))
-    return Verdicts(data.predictor.predict(data.X), classes[np.argmax(chances, axis=1)], chances)
+    probable = subject.search.classes_[np.argmax(data.chances, axis=1)]
+    return Verdicts(data.predicted, probable, data.chances)
 
 
 def show_calibration(subject: Subject) -> Section:
@@ -58,8 +56,8 @@ def show_calibration(subject: Subject) -> Section:
     if data is None or verdicts is None:
         raise Omitted("there are no decision values of held-out samples")
     text = [
-        "Probabilities come from the decision values of samples that were held out in the search: a sigmoid, "
-        "or for more than two classes a softmax. If they are true, the most probable class is right as often "
+        "Probabilities are those that the model gives samples which the search held out. If they are "
+        "true, the most probable class is right as often "
         "as it is said to be, and points are on the dashed line, as far as their 95 % intervals tell.",
     ]
     text += describe_conflicts(verdicts)
@@ -97,7 +95,7 @@ def describe_conflicts(verdicts: Verdicts | None) -> list[str]:
         return []
     return [
         f"For {len(verdicts.conflicts)} of {len(verdicts.predicted)} samples the most probable class is "
-        "another one than the prediction (decision values decide, probabilities are calibrated afterwards)."
+        "another one than the prediction: a threshold decides, which suits the score."
     ]
 
 

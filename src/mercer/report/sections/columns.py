@@ -5,8 +5,6 @@ import numpy as np
 from mercer._typing import Array
 from mercer.preprocessing.kinds import CategoryColumn, DateColumn, Kind, NumberColumn
 from mercer.report.content import Section, Subject, Table, spread_of
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
 from mercer.search.words import percent
 
 MOST_LISTED = 300  # columns
@@ -16,7 +14,7 @@ DAY = 86400.0  # seconds
 
 def show_columns(subject: Subject) -> Section:
     """Return a line for each column, and why others were dropped."""
-    X, encoder = subject.task.X, subject.encoder
+    X, encoder = subject.X, subject.encoder
     kinds = {} if encoder is None else {kind.name: kind for kind in encoder.columns_}
     names = list(subject.columns)
     rows = [
@@ -42,15 +40,15 @@ def show_columns(subject: Subject) -> Section:
 
 def _describe_target(subject: Subject) -> list[str]:
     """Say what is predicted, and how it is distributed."""
-    task, name = subject.task, subject.target_name or "The target"
-    if isinstance(task, PairTask):
+    y, name = subject.y, subject.target_name or "The target"
+    if subject.kind == "pairs":
         return []
-    if isinstance(task, NumberTask):
-        low, high, middle = spread_of(task.y)
+    if subject.kind == "number":
+        low, high, middle = spread_of(y)
         return [f"{name} is a number, from {low} to {high}, with median {middle}."]
-    labels, counts = np.unique(task.y, return_counts=True)
+    labels, counts = np.unique(y, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
-    shown = [f"{labels[k]} ({counts[k]} samples, {percent(counts[k] / len(task.y))})" for k in order]
+    shown = [f"{labels[k]} ({counts[k]} samples, {percent(counts[k] / len(y))})" for k in order]
     more = f", and {len(labels) - len(shown)} more" if len(labels) > len(shown) else ""
     return [f"{name} is one of {len(labels)} classes: {', '.join(shown)}{more}."]
 

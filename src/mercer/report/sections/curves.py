@@ -6,16 +6,14 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from mercer._typing import Array, Flags
-from mercer.report.content import Omitted, Section, Subject
+from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.style import COLOURS, ink, plain_text
 from mercer.search import SearchResult
-from mercer.search.decisions import decision_values
-from mercer.search.label_task import LabelTask
-from mercer.search.scorers import find_positive
-from mercer.search.words import describe_value
+from mercer.search.words import describe_value, percent
 
 SIZE = (4.5, 3.7)  # inches
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the samples, the surest ones first
 SCORES = {
     "roc_auc": roc_auc_score,
     "roc_auc_ovr": roc_auc_score,
@@ -27,21 +25,32 @@ def show_curves(subject: Subject) -> Section:
     """Return the ROC curve and the curve of precision and recall."""
     data, classes = subject.held_out, subject.search.classes_
     if data is None:
-        raise Omitted("there is no model fitted to a part of the samples")
+        raise Omitted("nothing was held out")
     if len(classes) != 2 or len(np.unique(data.y)) != 2:
         raise Omitted("they are of two classes")
-    assert isinstance(subject.task, LabelTask)
-    y, weight = subject.task.y, subject.task.sample_weight
-    positive = find_positive(y, weight)  # as the top of the page has it
+    assert data.chances is not None  # of classes there are some
+    positive = subject.search._positive  # as the top of the page has it
     truth = data.y == classes[positive]
-    values = (1.0 if positive else -1.0) * decision_values(data.predictor, data.X, classes)
+    values = data.chances[:, positive]
     text = [
-        f"A threshold on the decision value trades one kind of error for the other. Here class "
+        f"A threshold on the probability trades one kind of error for the other. Here class "
         f"{classes[positive]} is what is looked for, in {len(truth)} held-out samples.",
         *reconcile(subject.result, truth, values),
     ]
     pictures = [_roc(truth, values), _precision(truth, values, classes[positive])]
-    return Section("curves", "Every threshold", text, pictures)
+    return Section("curves", "Every threshold", text, pictures, [_campaign(truth, values, classes[positive])])
+
+
+def _campaign(truth: Flags, values: Array, name: Any) -> Table:
+    """Return what is found by looking at those alone that the model is surest about."""
+    order, rows = np.argsort(-values, kind="stable"), []
+    for share in SHARES:
+        first = order[: max(1, round(share * len(order)))]
+        found, right = truth[first].sum() / truth.sum(), truth[first].mean()
+        at = values[first[-1]]
+        rows.append([f"{100 * share:g} %", f"{at:.3f}", percent(float(found)), percent(float(right))])
+    heads = ["flag the first", "probability from", f"share of {name} that is found", "share that is right"]
+    return Table("What a campaign finds", heads, rows)
 
 
 def reconcile(result: SearchResult, truth: Flags, values: Array) -> list[str]:
@@ -50,9 +59,10 @@ def reconcile(result: SearchResult, truth: Flags, values: Array) -> list[str]:
     if score is None or result.measure is None or not result.measure.is_known:
         return []
     return [
-        f"{result.metric.name[0].upper()}{result.metric.name[1:]}: {score(truth, values):.3f} here is one "
-        f"split, of which {len(truth)} samples are held out, with settings selected on all: expect what the "
-        f"top of the page says, {describe_value(result.measure)}."
+        f"{result.metric.name[0].upper()}{result.metric.name[1:]}: {score(truth, values):.3f} here is that "
+        "of "
+        f"all {len(truth)} held-out samples together; the top of the page has the mean over folds, "
+        f"{describe_value(result.measure)}."
     ]
 
 

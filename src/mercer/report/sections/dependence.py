@@ -14,9 +14,6 @@ from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.shapes import PANEL_SIZE, draw_data
 from mercer.report.plots.style import COLOURS, LEGEND_LETTERS, MARKERS, plain_text
 from mercer.report.targets import target_of
-from mercer.search.decisions import decision_values
-from mercer.search.label_task import LabelTask
-from mercer.search.scorers import find_positive
 from mercer.search.words import percent
 
 MOST_COLUMNS, PANELS_ACROSS = 6, 2
@@ -106,35 +103,26 @@ def _mean(X: Array, mine: list[int], value: Array, prediction: Prediction) -> Ar
     return means
 
 
-def what_is_predicted(subject: Subject, data: HeldOut) -> Prediction:
-    """Return numbers, or probabilities: of two classes the one that is looked for, of more the frequent ones.
-
-    Of a model without probabilities it is how often it says a class.
-    """
-    if not isinstance(subject.task, LabelTask):
+def what_is_predicted(subject: Subject) -> Prediction:
+    """Return numbers, or probabilities: of two classes the one that is looked for, of more some."""
+    model = subject.search.model_
+    if subject.kind != "class":
         target = subject.target_name or "target"
         return Prediction(
             f"predicted {target}",
             [target],
-            lambda X: np.asarray(data.predictor.predict(X), dtype=np.float64)[:, None],
+            lambda X: np.asarray(model.predict(X), dtype=np.float64)[:, None],
             target_of(subject).estimate,
         )
-    calibration, classes = getattr(subject.search, "calibration_", None), subject.search.classes_
-    counts = np.array([(subject.task.y == label).sum() for label in classes])
+    classes, what = subject.search.classes_, "probability"
+    counts = np.array([(subject.y == label).sum() for label in classes])
     shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
-    what = "share predicted" if calibration is None else "probability"
     if len(classes) == 2:
-        shown = np.array([find_positive(subject.task.y, subject.task.sample_weight)])
+        shown = np.array([subject.search._positive])
         what += f" of {classes[shown[0]]}"
 
-    def chances(X: Array) -> Array:
-        if calibration is None:
-            said: Array = (data.predictor.predict(X)[:, None] == classes[shown]).astype(np.float64)
-            return said
-        found: Array = calibration(decision_values(data.predictor, X, classes))[:, shown]
-        return found
-
-    return Prediction(what, [str(classes[k]) for k in shown], chances, percent)
+    names = [str(classes[k]) for k in shown]
+    return Prediction(what, names, lambda X: model.predict_proba(X)[:, shown], percent)
 
 
 def draw_curves(curves: Sequence[Curve], prediction: Prediction) -> Picture:

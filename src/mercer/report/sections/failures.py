@@ -13,7 +13,6 @@ from mercer.report.sections.calibration import find_verdicts
 from mercer.report.sections.columns import read_day
 from mercer.report.sections.relevance import find_importance
 from mercer.report.targets import target_of
-from mercer.search.label_task import LabelTask
 from mercer.search.words import percent
 
 MOST_SHOWN = 6
@@ -22,7 +21,7 @@ MOST_COLUMNS = 5
 FEW_CLASSES = 3  # whose typical samples are shown
 HEAD, TAIL = 24, 16  # letters of a long text that are shown
 COMPARE = (
-    "Below each are the training samples that are nearest to it by the kernel, and the values of the columns "
+    "Below each are the other samples that are nearest to it by the kernel, and the values of the columns "
     "that matter most; the last lines have what is typical: medians, and the most frequent categories."
 )
 
@@ -65,9 +64,9 @@ def tabulate_worst(
         leads.append(len(rows))
         rows.append([subject.name_row(data.rows[i]), *mine, *(read(data.X[i]) for read in readers)])
         for j in near:
-            values = (read(data.X_learned[j]) for read in readers)
-            name = f"near: {subject.name_row(data.learned_rows[j])}"
-            rows.append([name, target.text(data.y_learned[j]), *none, *values])
+            values = (read(data.X_others[j]) for read in readers)
+            name = f"near: {subject.name_row(data.other_rows[j])}"
+            rows.append([name, target.text(data.y_others[j]), *none, *values])
     for name, value, x in typical_samples(subject, data):
         leads.append(len(rows))
         rows.append([name, value, *none, *(read(x) for read in readers)])
@@ -83,7 +82,7 @@ def shorten(text: str) -> str:
 def main_columns(subject: Subject, data: HeldOut) -> list[str]:
     """Return the columns that matter most, without free text, which has no value that could be read."""
     names, kinds = list(subject.columns), _kinds(subject)
-    ordered = (names[k] for k in find_importance(subject, data).order)
+    ordered = (names[k] for k in find_importance(subject).order)
     return [name for name in ordered if not isinstance(kinds.get(name), TextColumn)][:MOST_COLUMNS]
 
 
@@ -95,7 +94,7 @@ def reader_of(subject: Subject, name: str) -> Callable[[Array], str]:
         return lambda x: levels[int(np.argmax(x[mine]))]
     if isinstance(kind, DateColumn):
         return lambda x: _read_date(kind, x[mine])
-    digits = decimals(subject.task.X[:, mine[0]])
+    digits = decimals(subject.X[:, mine[0]])
 
     def read_number(x: Array) -> str:
         is_gap = len(mine) > 1 and x[mine[1]] > 0.5  # the second feature marks gaps
@@ -117,23 +116,23 @@ def _kinds(subject: Subject) -> dict[str, Any]:
 
 
 def _nearest(data: HeldOut, worst: Index) -> Sequence[Sequence[int]]:
-    """Return the nearest training samples; none if the winner's kernel is not known."""
+    """Return the nearest training samples; none if the main member's kernel is not known."""
     if data.after is None:
         return [[] for _ in worst]
-    return nearest_rows(data.after, data.X[worst], data.X_learned, N_NEAREST).tolist()
+    return nearest_rows(data.after, data, worst, N_NEAREST).tolist()
 
 
 def typical_samples(subject: Subject, data: HeldOut) -> list[tuple[str, str, Array]]:
     """Return a sample that is typical of each class if they are few, or of all if there are none."""
     target = target_of(subject)
-    if not isinstance(subject.task, LabelTask):
-        middle = target.text(np.median(data.y_learned))
-        return [("typical", middle, _middle(subject, data.X_learned))]
-    labels = np.unique(data.y_learned)
+    if subject.kind != "class":
+        middle = target.text(np.median(data.y_others))
+        return [("typical", middle, _middle(subject, data.X_others))]
+    labels = np.unique(data.y_others)
     if len(labels) > FEW_CLASSES:
         return []
     return [
-        (f"typical of {label}", target.text(label), _middle(subject, data.X_learned[data.y_learned == label]))
+        (f"typical of {label}", target.text(label), _middle(subject, data.X_others[data.y_others == label]))
         for label in labels
     ]
 

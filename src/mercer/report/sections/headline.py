@@ -1,18 +1,17 @@
 """The top of the page: what is predicted, how well, and beside what."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer.kernels.description import count
 from mercer.report.content import Bar, Headline, Subject, duration, spread_of
 from mercer.report.held_out import HeldOut
 from mercer.report.sections.ranking import describe_winner
+from mercer.report.targets import target_of
 from mercer.search import Measure
-from mercer.search.label_task import LabelTask
-from mercer.search.number_task import NumberTask
-from mercer.search.pair_task import PairTask
 from mercer.search.words import (
     compare_with_reference,
-    describe_blend,
     describe_value,
     doubts,
     interval_of,
@@ -28,10 +27,10 @@ def make_headline(subject: Subject) -> Headline:
     """Return what the page says to those who read no further."""
     result = subject.result
     measure = result.measure or Measure(result.metric)
-    new = "pairs" if isinstance(subject.task, PairTask) else "samples"
+    new = "pairs" if subject.kind == "pairs" else "samples"
     sentences = [
         describe_winner(subject),
-        describe_blend(result),
+        result.decision,
         compare_with_reference(result),
         *doubts(result),
     ]
@@ -43,7 +42,7 @@ def make_headline(subject: Subject) -> Headline:
         _bars(subject, measure),
         _facts(subject),
         [sentence for sentence in sentences if sentence],
-        warn_of_classes(subject.held_out) if isinstance(subject.task, LabelTask) else [],
+        warn_of_classes(subject.held_out) if subject.kind == "class" else [],
     )
 
 
@@ -51,7 +50,7 @@ def warn_of_classes(data: HeldOut | None) -> list[str]:
     """Say which classes are never predicted, although held-out samples are of them."""
     if data is None:
         return []
-    predicted = np.unique(data.predictor.predict(data.X))
+    predicted = np.unique(data.predicted)
     labels, counts = np.unique(data.y, return_counts=True)
     missed = [k for k, label in enumerate(labels) if label not in predicted]
     if not missed:
@@ -66,9 +65,9 @@ def warn_of_classes(data: HeldOut | None) -> list[str]:
 
 def _title(subject: Subject) -> str:
     source = subject.data_name
-    if isinstance(subject.task, PairTask):
+    if subject.kind == "pairs":
         return f"Which rows of {source} are similar" if source else "Which samples are similar"
-    target = subject.target_name or ("the class" if isinstance(subject.task, LabelTask) else "the target")
+    target = subject.target_name or ("the class" if subject.kind == "class" else "the target")
     return f"Predicting {target}{f' from {source}' if source else ''}"
 
 
@@ -88,35 +87,38 @@ def _bars(subject: Subject, measure: Measure) -> list[Bar]:
     ]
 
 
-def _classes(task: LabelTask) -> str:
+def _classes(y: Any) -> str:
     """Return how many classes there are, and the shares of a few."""
-    labels, counts = np.unique(task.y, return_counts=True)
+    labels, counts = np.unique(y, return_counts=True)
     if len(labels) > FEW_CLASSES:
         return str(len(labels))
     shares = zip(labels, counts, strict=True)
-    return ", ".join(f"{label}: {percent(n / len(task.y))}" for label, n in shares)
+    return ", ".join(f"{label}: {percent(n / len(y))}" for label, n in shares)
 
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
     """Return the data in numbers, and how long it took."""
-    task = subject.task
-    n_samples, n_features = task.X.shape
+    n_samples, n_features = subject.X.shape
     n_columns = len(subject.columns)
     features = count(n_features, "feature")
     facts = [
         ("samples", str(n_samples)),
         ("columns", str(n_columns) if n_columns == n_features else f"{n_columns} ({features})"),
     ]
-    if isinstance(task, LabelTask):
-        facts.append(("classes", _classes(task)))
-    elif isinstance(task, NumberTask):
-        facts.append(("target", " to ".join(spread_of(task.y)[:2])))
-    else:
-        kinds = zip(task.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
+    if subject.kind == "class":
+        facts.append(("classes", _classes(subject.y)))
+    elif subject.kind == "number":
+        facts.append(("target", " to ".join(spread_of(subject.y)[:2])))
+        data = subject.held_out
+        if data is not None:
+            half = float(np.median(np.abs(data.y - data.predicted)))
+            facts.append(("half of the predictions are off by less than", target_of(subject).estimate(half)))
+    elif subject.pairs is not None:
+        kinds = zip(subject.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
         facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]
     if subject.gaps:
         facts.append(("missing cells", str(sum(subject.gaps.values()) or "none")))
-    if task.unlabelled is not None:
-        facts.append(("unlabelled", str(len(task.unlabelled))))
+    if subject.unlabelled is not None:
+        facts.append(("unlabelled", str(len(subject.unlabelled))))
     facts.append(("candidates", str(len(subject.result.compared()))))
     return facts if np.isnan(subject.seconds) else [*facts, ("time", duration(subject.seconds))]

@@ -42,11 +42,12 @@ def show_grams(subject: Subject) -> Section:
     dark, bright = span(*limits)
     text = [
         *target.doubts(data),
+        *_says_what_it_saw(subject),
         f"How similar the held-out samples are to each other, sorted by {target.noun}. {target.pattern} "
         f"Both pictures have one scale, from dark ({dark}) to bright ({bright}): similarity is the cosine "
         "of the angle between two samples, seen from the mean of all.",
     ]
-    figures = (target.measure(kernel, data) for kernel in (data.before, after))
+    figures = (target.measure(kernel, data, few) for kernel in (data.before, after))
     named = zip(target.figure_names(data), *figures, strict=True)
     rows = [
         [name, signed(first, 3).lstrip("+"), signed(second, 3).lstrip("+")] for name, first, second in named
@@ -61,6 +62,12 @@ def show_grams(subject: Subject) -> Section:
         "is less aligned.",
     ]
     return Section("gram", "Similarities", text, pictures, [table], notes)
+
+
+def _says_what_it_saw(subject: Subject) -> list[str]:
+    """Say that a learned kernel has seen the samples; nothing of one that learns nothing."""
+    learner = getattr(subject.search.best_estimator_[-1], "learner", None)
+    return ["This kernel was learned from all samples, these too."] if hasattr(learner, "fit") else []
 
 
 def correlations(K: Array) -> Array:
@@ -118,14 +125,12 @@ def draw_map(
 def show_confusion(subject: Subject) -> Section:
     """Return which classes are taken for which."""
     data = _data(subject)
-    guess = data.predictor.predict(data.X)
+    guess = data.predicted
     names, counts = count_confusions(data.y, guess)
     metric = subject.result.metric
     on_new = "the error to expect on new samples is at the top of the page."
     if metric.key != "error":
-        on_new = (
-            f"on new ones it may be more. The top of the page is about the {metric.name}, not this error."
-        )
+        on_new = f"the top of the page is about the {metric.name}, not this error."
     n_wrong = int((guess != data.y).sum())
     picture = draw_picture(
         lambda figure: plot_confusion(data.y, guess, figure.subplots()),
@@ -134,9 +139,8 @@ def show_confusion(subject: Subject) -> Section:
     )
     text = [
         *target_of(subject).doubts(data),
-        f"Predicted wrong: {n_wrong} of {len(guess)} held-out samples ({percent(n_wrong / len(guess))}), by "
-        f"a model fitted to {len(data.learned_rows)} others. The settings were selected on all samples: "
-        + on_new,
+        f"Predicted wrong: {n_wrong} of {len(guess)} samples that the search held out "
+        f"({percent(n_wrong / len(guess))}); " + on_new,
         *describe_conflicts(find_verdicts(subject)),
     ]
     recall = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
@@ -161,22 +165,22 @@ def show_neighbours(subject: Subject) -> Section:
     data, _ = _kernel(subject)
     target = target_of(subject)
     queries = target.choose(data)
-    verdicts, guess = find_verdicts(subject), data.predictor.predict(data.X)
-    nearest = nearest_rows(data.after, data.X[queries], data.X_learned, N_NEIGHBOURS)
+    verdicts, guess = find_verdicts(subject), data.predicted
+    nearest = nearest_rows(data.after, data, np.array(queries), N_NEIGHBOURS)
     rows = [
         [
             subject.name_row(data.rows[i]),
             target.text(data.y[i]),
             target.estimate(guess[i]) if verdicts is None else verdicts.name(i),
-            *(f"{subject.name_row(data.learned_rows[j])}: {target.text(data.y_learned[j])}" for j in near),
+            *(f"{subject.name_row(data.other_rows[j])}: {target.text(data.y_others[j])}" for j in near),
         ]
         for i, near in zip(queries, nearest, strict=True)
     ]
     places = [f"nearest {k + 1}" for k in range(nearest.shape[1])]
     heads = ["held-out sample", target.noun, "predicted", *places]
-    table = Table("Nearest training samples by the kernel's distance", heads, rows, stacks=True)
+    table = Table("Nearest samples by the kernel's distance", heads, rows, stacks=True)
     text = [
-        "A few held-out samples, and the training samples that are nearest to them by the kernel's distance, "
+        "A few held-out samples, and the other samples that are nearest to them by the kernel's distance, "
         f"each with its {target.noun}."
     ]
     if not isinstance(subject.row_names[0], str):
@@ -185,18 +189,19 @@ def show_neighbours(subject: Subject) -> Section:
 
 
 def winners(subject: Subject) -> str:
-    """Return what the winner's kernel is called."""
-    return f"The winner's kernel ({subject.result.winner})"
+    """Return what the main member's kernel is called."""
+    return f"The main member's kernel ({subject.result.winner})"
 
 
 def _data(subject: Subject) -> HeldOut:
     if subject.held_out is None:
-        raise Omitted("there is no model fitted to a part of the samples")
+        raise Omitted("nothing was held out")
     return subject.held_out
 
 
 def _kernel(subject: Subject) -> tuple[HeldOut, Any]:
     data = _data(subject)
     if data.after is None:
-        raise Omitted(f"the winner ({type(data.model[-1]).__name__}) has no kernel that mercer knows")
+        machine = type(subject.search.best_estimator_[-1]).__name__
+        raise Omitted(f"the main member ({machine}) has no kernel that mercer knows")
     return data, data.after

@@ -1,59 +1,43 @@
-"""The part of the page that looks into the winner: rounds, shape functions, Gaussians."""
+"""The part of the page that looks into the model: shape functions and Gaussians."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer.machines import StumpSVC
 from mercer.report.content import Omitted, Section, Subject
+from mercer.report.held_out import draw_rows
 from mercer.report.picture import Picture, draw_picture
-from mercer.report.plots import gaussians, rounds
+from mercer.report.plots import gaussians
 from mercer.report.plots.additive_model import read_model
 from mercer.report.plots.gaussians import is_mixture, plot_gaussians
-from mercer.report.plots.rounds import plot_rounds, staged_errors
 from mercer.report.plots.shapes import PANEL_SIZE, SIDES, draw_panels, prepare_shapes
 from mercer.report.plots.style import ink, plain_text
-from mercer.search.words import is_blend, percent
+from mercer.search.candidates import STUMPS
+from mercer.search.words import is_blend
 
 SHAPE_COLUMNS, MOST_SHAPES = 2, 6  # of a picture: a phone has room for two panels side by side
 SHAPE_WIDTH = 4.5  # inches
+MOST_DRAWN = 1000  # samples
 MOST_LEVELS = 20  # of categories
-NOT_ADDITIVE = "only a stump SVM is a sum of functions of one feature each"
+NOT_ADDITIVE = "only a stump machine is a sum of functions of one feature each"
 MOST_PROBLEMS = 3  # pairs of classes whose shape functions are drawn
-
-
-def show_rounds(subject: Subject) -> Section:
-    """Return how the error falls with the rounds of a boosted winner."""
-    data = subject.held_out
-    if data is None or not hasattr(getattr(data.model[-1], "learner_", None), "staged_kernels"):
-        raise Omitted("only boosted kernels are built round by round")
-    scaler, svm = data.model[0], data.model[-1]
-    X, X_new = scaler.transform(data.X_learned), scaler.transform(data.X)
-    errors = staged_errors(svm, X, data.y_learned, X_new, data.y)
-    first, last = percent(errors.held_out[0]), percent(errors.held_out[-1])
-    picture = draw_picture(
-        lambda figure: plot_rounds(errors, figure.subplots()),
-        rounds.SIZE,
-        alt=f"The error on held-out samples is {first} after the first round and {last} after the last one, "
-        f"round {errors.rounds[-1]}.",
-    )
-    text = ["The error of an SVM with the kernel as it was after each number of rounds."]
-    return Section("rounds", "Error by round", text, [picture])
 
 
 def show_shapes(subject: Subject) -> Section:
     """Return the shape functions of a stump SVM."""
     data = subject.held_out
-    if data is None or not isinstance(data.model[-1], StumpSVC):
+    model = None if data is None else stump_of(subject)
+    if data is None or model is None:
         raise Omitted(NOT_ADDITIVE)
     if len(subject.levels) == len(subject.feature_names):
         raise Omitted("all features are levels of categories")
-    n_problems, shown = _problems(data.model[-1])
+    n_problems, shown = _problems(model[-1])
     pictures = [_draw_shapes(subject, k) for k in shown]
     text = [
-        "The winner is a sum of one function of each feature. Where a curve is above zero, the feature is "
-        "evidence for one class, below zero for the other. Features whose functions vary most come first.",
-        *part_in_blend(subject, str(subject.result.winner)),
+        "The stump machine is a sum of one function of each feature. Where a curve is above zero, the "
+        "feature is evidence for one class, below zero for the other. Features whose functions vary most "
+        "come first.",
+        *part_in_blend(subject, _name_of(subject)),
     ]
     if n_problems > len(shown):
         text.append(f"{len(shown)} of {n_problems} pairs of classes are shown.")
@@ -63,13 +47,24 @@ def show_shapes(subject: Subject) -> Section:
 def show_levels(subject: Subject) -> Section:
     """Return what the levels of categories contribute to a stump SVM."""
     data = subject.held_out
-    if data is None or not isinstance(data.model[-1], StumpSVC):
+    model = None if data is None else stump_of(subject)
+    if data is None or model is None:
         raise Omitted(NOT_ADDITIVE)
     if not subject.levels:
         raise Omitted("there are no categories")
-    _, shown = _problems(data.model[-1])
-    text = ["What it adds to the winner's decision that a row has this level, by column."]
+    _, shown = _problems(model[-1])
+    text = ["What it adds to the stump machine's decision that a row has this level, by column."]
     return Section("levels", "Levels of categories", text, [_draw_levels(subject, k) for k in shown])
+
+
+def stump_of(subject: Subject) -> Any:
+    """Return the stump machine that is a member of the model; None if there is none."""
+    members = [one for _, one in subject.search.model_.members if isinstance(one[-1], STUMPS)]
+    return members[0] if members else None
+
+
+def _name_of(subject: Subject) -> str:
+    return next(name for name, one in subject.search.model_.members if isinstance(one[-1], STUMPS))
 
 
 def part_in_blend(subject: Subject, name: str) -> list[str]:
@@ -77,8 +72,7 @@ def part_in_blend(subject: Subject, name: str) -> list[str]:
     blend = subject.result.blend
     if not is_blend(subject.result):
         return []
-    share = f"is {100 * blend[name]:.0f} % of" if name in blend else "has no part in"
-    return [f"{name} {share} the blend that predicts."]
+    return [f"{name} is {100 * blend[name]:.0f} % of the blend that predicts."]
 
 
 def _problems(svm: Any) -> tuple[int, list[int | None]]:
@@ -91,7 +85,7 @@ def _problems(svm: Any) -> tuple[int, list[int | None]]:
 def _draw_levels(subject: Subject, problem: int | None) -> Picture:
     data = subject.held_out
     assert data is not None
-    additive = read_model(data.model, problem, subject.feature_names)
+    additive = read_model(stump_of(subject), problem, subject.feature_names)
     rises = {
         d: float(np.interp(1.0, *additive.shapes[d]) - np.interp(0.0, *additive.shapes[d]))
         for d in subject.levels
@@ -122,10 +116,10 @@ def _draw_levels(subject: Subject, problem: int | None) -> Picture:
 def _draw_shapes(subject: Subject, problem: int | None) -> Picture:
     data = subject.held_out
     assert data is not None
-    order = prepare_shapes(data.model, data.X.shape[1], subject.feature_names, data.X, problem).chosen
+    order = prepare_shapes(stump_of(subject), data.X.shape[1], subject.feature_names, data.X, problem).chosen
     chosen = [d for d in order if d not in subject.levels][:MOST_SHAPES]
     n_panels = len(chosen)
-    plan = prepare_shapes(data.model, chosen, subject.feature_names, data.X, problem)
+    plan = prepare_shapes(stump_of(subject), chosen, subject.feature_names, data.X, problem)
     n_columns = min(SHAPE_COLUMNS, n_panels)
     size = (SHAPE_WIDTH, PANEL_SIZE[1] * -(-n_panels // n_columns) + 0.7)
     first, second = plan.additive.classes or ("lower", "higher")
@@ -142,9 +136,9 @@ def show_gaussians(subject: Subject) -> Section:
     data = subject.held_out
     if data is None or not is_mixture(data.after):
         raise Omitted("only KernelBoost is made of Gaussians")
-    kernel = data.after
+    kernel, some = data.after, draw_rows(data.y, MOST_DRAWN, subject.seed, by_class=True)
     picture = draw_picture(
-        lambda figure: plot_gaussians(kernel, data.X, data.y, figure.subplots()),
+        lambda figure: plot_gaussians(kernel, data.X[some], data.y[some], figure.subplots()),
         gaussians.SIZE,
         alt="The Gaussians of the mixtures of largest weight, and the held-out samples coloured by class.",
     )

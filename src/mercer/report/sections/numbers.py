@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mercer.machines import StumpRegressor
 from mercer.report.content import Omitted, Section, Subject, Table
 from mercer.report.held_out import HeldOut
 from mercer.report.picture import draw_picture
@@ -10,7 +9,7 @@ from mercer.report.plots import predictions
 from mercer.report.plots.predictions import draw_residuals, plot_predictions
 from mercer.report.plots.shapes import PANEL_SIZE, draw_panels, prepare_shapes
 from mercer.report.sections.failures import COMPARE, MOST_SHOWN, tabulate_worst
-from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH, part_in_blend
+from mercer.report.sections.model import MOST_SHAPES, SHAPE_COLUMNS, SHAPE_WIDTH, part_in_blend, stump_of
 from mercer.report.targets import target_of
 from mercer.search.words import percent
 
@@ -21,14 +20,13 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 def show_predictions(subject: Subject) -> Section:
     """Return held-out targets against what was predicted, and the residuals."""
     data = _data(subject)
-    predicted = data.predictor.predict(data.X)
-    low, high = data.predictor.predict_interval(data.X, COVERAGE)
+    predicted = data.predicted
+    low, high = subject.search.model_.interval_of(predicted, COVERAGE)
     n = len(data.y)
     half, most = map(target_of(subject).estimate, np.quantile(np.abs(data.y - predicted), [0.5, 0.9]))
     text = [
-        f"{n} held-out samples, predicted by a model fitted to {len(data.learned_rows)} others: half of them "
-        f"to within {half}, nine out of ten to within {most}. The settings were selected on all samples: on "
-        "new ones it may be more.",
+        f"{n} samples that the search held out: half of them are predicted to within {half}, nine out of ten "
+        f"to within {most}.",
         f"On the line, predictions are right; the band is the {100 * COVERAGE:.0f} % interval. Where "
         "residuals are larger on one side, or show a curve, the model misses something.",
     ]
@@ -54,14 +52,14 @@ def show_intervals(subject: Subject) -> Section:
     data = _data(subject)
     rows = []
     for coverage in COVERAGES:
-        low, high = data.predictor.predict_interval(data.X, coverage)
+        low, high = subject.search.model_.interval_of(data.predicted, coverage)
         width = target_of(subject).estimate(np.mean(high - low))
         inside = float(np.mean((low <= data.y) & (data.y <= high)))
         rows.append([f"{100 * coverage:.0f} %", percent(inside), width])
     text = [
         "The ends of an interval are the prediction plus quantiles of the errors on samples that were held "
-        "out in the search. Here they are tried on samples of this report, of which some had a part in those "
-        "errors: on new samples they may hold a little less.",
+        "out in the search, times how large errors are where the prediction is. Here they are tried on these "
+        "samples themselves: on new ones they may hold a little less.",
     ]
     heads = ["interval", "held-out targets inside", "mean width"]
     return Section(
@@ -72,8 +70,8 @@ def show_intervals(subject: Subject) -> Section:
 def show_worst_predictions(subject: Subject) -> Section:
     """Return the held-out samples that are predicted worst."""
     data, target = _data(subject), target_of(subject)
-    predicted = data.predictor.predict(data.X)
-    low, high = data.predictor.predict_interval(data.X, COVERAGE)
+    predicted = data.predicted
+    low, high = subject.search.model_.interval_of(predicted, COVERAGE)
     worst = np.argsort(-np.abs(data.y - predicted), kind="stable")[:MOST_SHOWN]
     cells = [
         [
@@ -92,11 +90,11 @@ def show_worst_predictions(subject: Subject) -> Section:
 def show_number_shapes(subject: Subject) -> Section:
     """Return the shape functions of a stump regressor that predicts, alone or in the blend."""
     data = _data(subject)
-    stumps = [one for one in data.predictor.estimators_ if isinstance(one[-1], StumpRegressor)]
-    if not stumps:
+    stump = stump_of(subject)
+    if stump is None:
         raise Omitted("no stump regressor, which is a sum of functions of one feature each, predicts here")
     n_panels = min(MOST_SHAPES, data.X.shape[1])
-    plan = prepare_shapes(stumps[0], n_panels, subject.feature_names, data.X, None)
+    plan = prepare_shapes(stump, n_panels, subject.feature_names, data.X, None)
     n_columns = min(SHAPE_COLUMNS, n_panels)
     picture = draw_picture(
         lambda figure: draw_panels(figure, plan, n_columns, legend_columns=1),
@@ -113,5 +111,5 @@ def show_number_shapes(subject: Subject) -> Section:
 
 def _data(subject: Subject) -> HeldOut:
     if subject.held_out is None:
-        raise Omitted("there is no model fitted to a part of the samples")
+        raise Omitted("nothing was held out")
     return subject.held_out

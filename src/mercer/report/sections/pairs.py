@@ -1,6 +1,5 @@
 """The part of the page that looks at pairs: a map of the samples, and how far apart held-out pairs are."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from mercer.report.scatter import group_classes
 from mercer.report.sections.kernel import AXES, MAP_ROWS, draw_map, winners
 from mercer.report.sections.ranking import pairs_were_drawn
 from mercer.search.candidates import Candidate
-from mercer.search.pair_task import PairTask
+from mercer.search.pairs import PairTask
 from mercer.search.words import PAIRS_DRAWN
 
 PLAIN_DISTANCE = "A plain kernel (the distance of standardised features)"
@@ -28,16 +27,16 @@ ONLY_PLAIN = "The winner is the plain kernel itself: there is no other picture t
 
 def show_pairs(subject: Subject) -> Section:
     """Return how far apart held-out pairs are, by the plain distance and as learned from the others."""
-    task = subject.task
-    if not isinstance(task, PairTask) or not sum(len(kind) for kind in task.pairs):
+    if subject.pairs is None or not sum(len(kind) for kind in subject.pairs):
         raise Omitted("no pairs were given (pairs=)")
-    learned, test = task.split(subject.search.cv, subject.seed)[0]
+    task = PairTask(subject.X, subject.pairs, _unlabelled(subject))
+    learned, test = task.folds(subject.search.cv, subject.seed)[0]
     learner = _learner(subject)
     kinds = {PLAIN_DISTANCE: None} if learner is None else {PLAIN_DISTANCE: None, winners(subject): learner}
     pictures = []
     for name, one in kinds.items():
-        fitted = replace(task, pairs=learned).fit(Candidate(name, one, {}), {})
-        pictures.append(_draw_distances(fitted.unscaled_kernel, task.X, test, name))
+        fitted = task.fit(Candidate(name, one, {}), {}, learned)
+        pictures.append(_draw_distances(fitted.unscaled_kernel, task.samples.X, test, name))
     text = [
         f"Pairs that the kernel was not learned from: {len(test.similar)} similar, {len(test.dissimilar)} "
         "dissimilar. The less the two histograms overlap, the better.",
@@ -49,7 +48,7 @@ def show_pairs(subject: Subject) -> Section:
 
 def show_pair_map(subject: Subject) -> Section:
     """Return a map of samples without classes, by the kernel learned from all pairs."""
-    after, X = subject.search.best_kernel_, subject.task.X
+    after, X = subject.search.best_kernel_, subject.X
     assert after is not None  # whatever learns from pairs has a kernel
     learns = _learner(subject) is not None
     some = np.sort(RandomState(subject.seed).permutation(len(X))[:MAP_ROWS])
@@ -65,6 +64,12 @@ def show_pair_map(subject: Subject) -> Section:
         "The winner's kernel was learned from all pairs." if learns else ONLY_PLAIN,
     ]
     return Section("map", "Map", text, pictures)
+
+
+def _unlabelled(subject: Subject) -> Any:
+    """Return more samples as numbers."""
+    more, encoder = subject.unlabelled, subject.encoder
+    return more if more is None or encoder is None else encoder.transform(more)
 
 
 def _learner(subject: Subject) -> Any:

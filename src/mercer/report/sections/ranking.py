@@ -1,4 +1,4 @@
-"""The first part of the page: which candidate was selected, how good it is, and how all the others did."""
+"""The first part of the page: what the model is, how good it is, and how all candidates did."""
 
 from typing import Any
 
@@ -8,7 +8,6 @@ from mercer.report.content import Section, Subject, Table, duration, unbroken
 from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.leaderboard import figure_size, plot_leaderboard, scored_candidates
 from mercer.search import CandidateResult, SearchResult
-from mercer.search.pair_task import PairTask
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.words import (
     MEANINGS,
@@ -28,6 +27,7 @@ from mercer.search.words import (
     folds_differ,
     is_blend,
     name_blend,
+    percent,
 )
 
 CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
@@ -36,13 +36,16 @@ BUDGET = "The time budget ended the comparison: another machine may compare more
 
 
 def describe_winner(subject: Subject) -> str:
-    """Say which candidate was selected, and what it is."""
-    name, kernel = str(subject.result.winner), winning_kernel(subject.search)
+    """Say what the model is, and its main member."""
+    result, kernel = subject.result, winning_kernel(subject.search)
+    name = str(result.winner)
     meaning = f": {MEANINGS[name]}" if name in MEANINGS else ""
     described = "" if kernel is None else describe_kernel(kernel)
     is_said = described.partition(" (")[0] in meaning
     described = f" Its kernel: {described}." if described and not is_said else ""
-    return f"The winner is {name}{meaning}.{described}"
+    if not is_blend(result):
+        return f"The model is {name}{meaning}.{described}"
+    return f"The model is {name_blend(result)}. Its main member is {name}{meaning}.{described}"
 
 
 def show_ranking(subject: Subject) -> Section:
@@ -78,8 +81,8 @@ def _set_apart_blend(result: SearchResult) -> str:
 
 def pairs_were_drawn(subject: Subject) -> bool:
     """Return whether dissimilar pairs had to be drawn, because none were listed."""
-    task = subject.task
-    return isinstance(task, PairTask) and len(task.pairs.similar) > 0 and len(task.pairs.dissimilar) == 0
+    pairs = subject.pairs
+    return pairs is not None and len(pairs.similar) > 0 and len(pairs.dissimilar) == 0
 
 
 def winning_kernel(search: Any) -> Any:
@@ -91,7 +94,7 @@ def winning_kernel(search: Any) -> Any:
 def _describe_scores(subject: Subject) -> list[str]:
     """Say what is measured, and what it is compared with."""
     said = [describe_metric(subject.result.metric)]
-    said += [] if isinstance(subject.task, PairTask) else [CORRECTED]
+    said += [] if subject.kind == "pairs" else [CORRECTED]
     said += [PAIRS_DRAWN] if pairs_were_drawn(subject) else []
     return [*said, describe_comparison(subject.result)]
 
@@ -102,20 +105,20 @@ def _draw(result: SearchResult) -> Picture:
         lambda figure: plot_leaderboard(result, figure.subplots()),
         figure_size(n_scored),
         alt=f"The {result.metric.name} of {count(n_scored, 'candidate')} with error bars, the "
-        f"{best_of(result.metric)} on top; the winner, {result.winner}, has a star. The numbers are in the "
-        "table below.",
+        f"{best_of(result.metric)} on top; starred members: {', '.join(sorted(result.stars()))}. "
+        "The numbers are in the table below.",
     )
 
 
 def tabulate_candidates(result: SearchResult) -> Table:
     """Return a line for each candidate, without columns that are empty."""
-    columns = ["candidate", result.metric.name, f"against {result.reference}"]
+    columns = ["candidate", "share", result.metric.name, f"against {result.reference}"]
     columns += ["folds", "what it is", "fit time", "predict time", "settings", "note"]
     rows = [_cells(one, result) for one in result.candidates]
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]  # the others are empty
     first = best_of(result.metric)
     return Table(
-        f"All candidates, ± one standard error, the {first} first; the star marks the winner",
+        f"All candidates, ± one standard error, the {first} first; a star marks members of the model",
         [columns[k] for k in kept],
         [[row[k] for k in kept] for row in rows],
         best=None if result.winner is None else result.names().index(result.winner),
@@ -126,6 +129,7 @@ def tabulate_candidates(result: SearchResult) -> Table:
 def _cells(one: CandidateResult, result: SearchResult) -> list[str]:
     return [
         one.name,
+        percent(result.blend[one.name]) if one.name in result.blend else "",
         unbroken(describe_measure(one.measure) or "–"),
         unbroken(describe_difference(one.difference, one.measure.metric)),
         str(one.measure.n_folds) if folds_differ(result) and one.measure.n_folds else "",

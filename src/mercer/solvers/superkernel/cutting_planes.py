@@ -138,7 +138,7 @@ def solve_master(planes: list[Plane], penalty: Penalty) -> tuple[Array, float]:
 def minimize_on_simplex(R: Array, h: Array, max_iter: int = 100) -> Array:
     """Maximise hᵀμ − ½ ‖R x‖² for x = (μ, ν) ≥ 0 with Σμ = 1, by Mehrotra's method. O(len(x)³) per step.
 
-    `linear_svm` and `idealized.qp` have loops of the same method. They share its dozen lines of predictor and
+    `idealized.qp` has a loop of the same method. They share its dozen lines of predictor and
     corrector, not the linear systems, which are the rest: here one equality, there a box for each row with
     p + 1 unknowns, or a cone of matrices.
     """

@@ -9,9 +9,9 @@ leave equal, and neighbours are seldom worse than those of the plain metric. Sev
 which similar samples are near, are better than the best that few pairs can tell (`pair_candidates`).
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,12 +23,12 @@ from mercer._typing import Array, Flags, Index
 from mercer.kernels import Projected
 from mercer.learners import BlendedKernel, BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.metrics import pair_auc
 from mercer.pairs import Pairs, connected_sets
-from mercer.search.candidates import Candidate, as_candidates
-from mercer.search.race import Outcome, Race
-from mercer.search.result import Z95, Difference, Measure, Metric
-from mercer.search.task import Attempt, Fitted, Folds, Plan, Sample, Task, try_settings
+from mercer.search.candidates import Candidate, choose_candidates
+from mercer.search.fitting import Fitted, fit_scaler
+from mercer.search.result import Metric
+from mercer.search.scoring import Scoring, auc_of
+from mercer.search.task import Samples
 from mercer.solvers.kernelboost import ContradictionError, chunk_pairs, color_greedily
 from mercer.superkernels import Alignment
 
@@ -46,214 +46,100 @@ PLAIN = "plain"  # the metric of the standardised features, with which the other
 MOST_OTHERS = 1000  # samples in no pair, which few learners look at
 GROWTH = 1.5  # the power of the number of pairs with which the time rises
 ENOUGH = 20  # pairs of either kind to be scored on, in all
-N_DRAWS = 100  # of the bootstrap
 MOST_NEEDED = 10  # components, up to which a mixture of twice as many is tried
 
 PairFolds = list[tuple[Pairs, Pairs]]
+SCORING = Scoring("auc", AUC)
 
 
 @dataclass(frozen=True)
-class PairTask(Task):
-    """Samples of which some pairs are known to be similar or dissimilar.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        The samples.
-    pairs : Pairs
-        Their numbers, two by two.
-    unlabelled : array of shape (m, d) or None
-        More samples.
-    """
+class PairTask:
+    """Samples of which some pairs are known to be similar or dissimilar."""
 
     X: Array
     pairs: Pairs
     unlabelled: Array | None = None
 
+    kind: ClassVar[str] = "pairs"
     reference: ClassVar[str] = PLAIN
-    candidate_names: ClassVar[tuple[str, ...]] = (PLAIN, "superkernel", "boosted", "idealized", "kernelboost")
+    names: ClassVar[tuple[str, ...]] = (PLAIN, "superkernel", "boosted", "idealized", "kernelboost")
+    scoring: ClassVar[Scoring] = SCORING
+    blends: ClassVar[bool] = False
+    blends_constant: ClassVar[bool] = False
+    n_values: ClassVar[int] = 2
 
-    def propose(self, seed: int) -> list[Candidate]:
-        """Return the learners that learn from pairs; None is the plain metric."""
-        return pair_candidates(self.pairs, len(self.X), seed)
+    @cached_property
+    def samples(self) -> Samples:
+        """Return the samples, whose targets are not known: all in a pair, and some others."""
+        rows = self.pairs.rows()
+        others = np.setdiff1d(np.arange(len(self.X)), rows)
+        step = max(1, -(-len(others) // MOST_OTHERS))
+        kept = np.union1d(rows, others[::step])
+        return Samples(self.X[kept], kept, self.unlabelled)
 
-    def check_candidates(self, given: Any) -> list[Candidate]:
-        """Return a user's learners."""
-        wanted = "a learner such as IdealizedKernel, if pairs are given, or (learner, grid)"
-        return as_candidates(given, wanted, _is_learner, GROWTH)
+    def candidates(self, given: Any, seed: int) -> list[Candidate]:
+        """Return the candidates to compare."""
+        known = pair_candidates(self.pairs, len(self.X), seed)
+        return choose_candidates(
+            given, known, _is_learner, "a learner such as IdealizedKernel, or (learner, grid)", GROWTH
+        )
 
-    def plan(self, cv: Any, max_rows: int, seed: int) -> Plan:
-        """Return all samples that are in a pair, and some others, whatever the number; and folds of pairs.
+    def baseline(self) -> None:
+        """Return nothing: the plain metric, with which others are compared, learns nothing."""
+        return
 
-        People list few pairs, and all of them count.
-        """
+    def remarks(self) -> list[str]:
+        """Say nothing."""
+        return []
+
+    def folds(self, cv: Any, seed: int) -> PairFolds:
+        """Return pairs to learn from and pairs to be scored on."""
         if not isinstance(cv, int):
             raise TypeError(
                 f"folds of pairs are drawn by the search: cv must be a number of folds, not {cv!r}"
             )
-        some = self.with_others(MOST_OTHERS)
-        return Plan(some, some.split(cv, seed))
+        return split_pairs(self._pairs, len(self.samples.X), cv, RandomState(seed))
 
-    def with_others(self, n: int) -> "PairTask":
-        """Return all samples that are in a pair, and n others at most: every k-th."""
-        others = self._others()
-        if len(others) <= n:
-            return self
-        return self._rows(np.union1d(self.pairs.rows(), others[:: -(-len(others) // n)]))
+    @cached_property
+    def _pairs(self) -> Pairs:
+        """Return the pairs by the numbers of the samples that are looked at."""
+        return Pairs(*(np.searchsorted(self.samples.y, kind) for kind in self.pairs))
 
-    def split(self, n_folds: int, seed: int) -> PairFolds:
-        """Return pairs to learn from and pairs to be scored on."""
-        return split_pairs(self.pairs, len(self.X), n_folds, RandomState(seed))
-
-    def start_race(self, candidates: list[Candidate], folds: Folds, seed: int) -> "PairRace":
-        """Return the race of these candidates."""
-        return PairRace(candidates, [test for _, test in folds], seed)
-
-    def evaluate(
-        self, candidate: Candidate, settings: Sequence[dict[str, Any]], train: Pairs, test: Pairs
-    ) -> Outcome:
-        """Learn from pairs with each setting and measure those that were held out. Scaling is part of it."""
-        judged = np.vstack([test.similar, test.dissimilar])
-
-        def attempt(setting: dict[str, Any]) -> Attempt:
-            start = time.perf_counter()
-            fitted = self._fit(candidate, setting, train)
-            assert fitted.kernel is not None  # a learner has one
-            middle, rows = time.perf_counter(), fitted.scaler.transform(self.X)
-            distances = pair_distances(fitted.kernel, rows, judged)
-            ranks = neighbour_ranks(fitted.kernel, rows, judged)
-            return Attempt(-np.concatenate([distances, ranks]), middle - start, time.perf_counter() - middle)
-
-        return try_settings(settings, 2 * len(judged), attempt)
-
-    def sample(self, train: Pairs, test: Pairs, n: int) -> Sample:
-        """Return some n pairs to learn from and a quarter as many to be scored on, with their samples."""
-        some, few = _every(train, n), _every(test, max(2, n // 4))
-        paired, others = np.union1d(some.rows(), few.rows()), self._others()
-        rows = np.union1d(paired, others[:: max(1, len(others) // n)])
-        times = self.size(train) / self.size(some)
-        return Sample(self._rows(rows), some.within(rows), few.within(rows), times)
-
-    def size(self, train: Pairs) -> int:
-        """Return how many pairs a learner sees."""
-        return sum(len(kind) for kind in train)
-
-    def thin(self, folds: Folds, share: float) -> tuple["PairTask", Folds, float]:
-        """Return all as it is: people list few pairs, and all of them count."""
-        return self, folds, 1.0
-
-    def part(self, share: float, seed: int) -> "PairTask":
-        """Return what was searched on: all pairs, and some other samples."""
-        return self.with_others(MOST_OTHERS)
-
-    def fit(self, candidate: Candidate, setting: dict[str, Any]) -> Fitted:
-        """Fit a scaler, which sees no pair, and a learner to all pairs."""
-        return self._fit(candidate, setting, self.pairs)
-
-    def _fit(self, candidate: Candidate, setting: dict[str, Any], pairs: Pairs) -> Fitted:
-        scaler = self.fit_scaler(self.X)
+    def fit(
+        self, candidate: Candidate, setting: Mapping[str, Any], pairs: Any = None, shared: Any = None
+    ) -> Fitted:
+        """Fit a scaler, which sees no pair, and a learner to some pairs, or to all."""
+        X, pairs = self.samples.X, self._pairs if pairs is None or isinstance(pairs, np.ndarray) else pairs
+        scaler = fit_scaler(X, self.unlabelled)
         if candidate.estimator is None:
-            return Fitted(scaler, None, Projected(np.eye(self.X.shape[1])))
+            return Fitted(scaler, None, Projected(np.eye(X.shape[1])))
         more = None if self.unlabelled is None else scaler.transform(self.unlabelled)
         learner = clone(candidate.estimator).set_params(**setting)
-        learner.fit(scaler.transform(self.X), pairs=pairs, unlabelled=more)
+        learner.fit(scaler.transform(X), pairs=pairs, unlabelled=more)
         return Fitted(scaler, learner, learner.kernel_)
 
-    def _rows(self, rows: Index) -> "PairTask":
-        return PairTask(self.X[rows], self.pairs.within(rows), self.unlabelled)
+    def say(self, fitted: Fitted, pairs: Pairs) -> Array:
+        """Return how similar the samples of pairs are, by distance and by rank."""
+        assert fitted.kernel is not None  # a learner has one
+        Z, judged = fitted.scaler.transform(self.samples.X), np.vstack([pairs.similar, pairs.dissimilar])
+        return -np.column_stack([f(fitted.kernel, Z, judged) for f in (pair_distances, neighbour_ranks)])
 
-    def _others(self) -> Index:
-        """Return the samples that are in no pair."""
-        return np.setdiff1d(np.arange(len(self.X)), self.pairs.rows())
+    def losses(self, values: Array, pairs: Pairs) -> Array:
+        """Return 1 − AUC, the mean of that by distance and that by rank, as losses of pairs."""
+        truth = np.repeat([True, False], [len(pairs.similar), len(pairs.dissimilar)])
+        weight, losses = np.ones(len(truth)), np.zeros(len(truth))
+        for way in values.T:
+            auc, slope = auc_of(truth, way, weight)
+            losses += (1.0 - auc - len(truth) * slope) / values.shape[1]
+        return losses
 
+    def slack(self, n: int) -> float:
+        """Return zero."""
+        return 0.0
 
-class PairRace(Race):
-    """A race that is scored by held-out pairs: for each fold, how similar the samples of its pairs are.
-
-    They may be so in several ways, one after the other: the AUC is the mean of theirs.
-    """
-
-    metric = AUC
-
-    def __init__(self, candidates: list[Candidate], tests: list[Pairs], seed: int) -> None:
-        super().__init__(candidates, PLAIN)
-        self.seed = seed
-        self.truths: list[Flags] = [
-            np.repeat([True, False], [len(test.similar), len(test.dissimilar)]) for test in tests
-        ]
-        self.similarities: list[list[Array]] = [[] for _ in self.entries]
-
-    def keep(self, fold: int, entries: Index, values: Array) -> None:
-        """Keep the similarities; folds come in order, and who misses one does not come back."""
-        for entry, column in zip(entries, values.T, strict=True):
-            self.similarities[entry].append(column)
-
-    def errors(self, entries: Index) -> Array:
-        """Return 1 − AUC, as a mean over the folds that all entries were scored on."""
-        means: Array = 1.0 - self.aucs(entries).mean(axis=1)
-        return means
-
-    def aucs(self, entries: Index) -> Array:
-        """Return the AUC of each entry (n_entries, n_folds) on the folds that all were scored on."""
-        n_folds = int(self.n_folds[entries].min(initial=len(self.truths)))
-        every = [[self._auc(entry, fold) for fold in range(n_folds)] for entry in entries]
-        return np.array(every, dtype=np.float64).reshape(len(entries), n_folds)
-
-    def measure(self, candidate: int, entry: int) -> Measure:
-        """Return the mean AUC of the setting that stands for a candidate, over its folds."""
-        return self._measure(entry)
-
-    def compare(self, candidate: int, entry: int, reference: int) -> Difference:
-        """Return the gain in AUC over the reference, on the folds of both."""
-        theirs = self.best_of(reference)
-        if theirs is None:
-            return Difference()
-        both = self.aucs(np.array([entry, theirs]))
-        gains = both[0] - both[1]
-        gain, noise = float(np.mean(gains)), Z95 * _standard_error(gains)
-        return Difference(gain, gain - noise, gain + noise)
-
-    def measure_selection(self) -> Measure:
-        """Return the AUC of the choice: made on pairs drawn with replacement, scored on the others.
-
-        Folds of which either has pairs of one kind alone do not count in that draw.
-        """
-        rng, finalists, judged = RandomState(self.seed), self.finalists(), []
-        truths = self.truths[: int(self.n_folds[finalists].min())]
-        for _ in range(N_DRAWS):
-            drawn = [rng.randint(len(truth), size=len(truth)) for truth in truths]
-            left = [
-                np.setdiff1d(np.arange(len(truth)), some) for truth, some in zip(truths, drawn, strict=True)
-            ]
-            good = [k for k, t in enumerate(truths) if _has_both(t[drawn[k]]) and _has_both(t[left[k]])]
-            if good:
-                best = max(finalists, key=lambda entry: round(self._mean_auc(entry, drawn, good), 9))
-                judged.append(self._mean_auc(best, left, good))
-        auc = float(np.mean(judged)) if judged else np.nan
-        winner = self._measure(self.winner())
-        return Measure.of_share(self.metric, auc, winner.std_error, winner.n_folds)
-
-    def _measure(self, entry: int) -> Measure:
-        aucs = self.aucs(np.array([entry]))[0]
-        return Measure.of_share(self.metric, float(aucs.mean()), _standard_error(aucs), len(aucs))
-
-    def _auc(self, entry: int, fold: int, some: Index | None = None) -> float:
-        truth = self.truths[fold]
-        chosen = slice(None) if some is None else some
-        ways = self.similarities[entry][fold].reshape(-1, len(truth))
-        return float(np.mean([pair_auc(way[chosen], truth[chosen]) for way in ways]))
-
-    def _mean_auc(self, entry: int, chosen: list[Index], folds: list[int]) -> float:
-        return float(np.mean([self._auc(entry, fold, chosen[fold]) for fold in folds]))
-
-
-def _standard_error(values: Array) -> float:
-    """Return the standard error of the mean of a few folds."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
-
-
-def _has_both(truth: Flags) -> bool:
-    return bool(truth.any() and not truth.all())
+    def far(self, said: Array) -> float:
+        """Return zero: no two kernels say the same."""
+        return 0.0
 
 
 def pair_candidates(pairs: Pairs, n_rows: int, random_state: int) -> list[Candidate]:

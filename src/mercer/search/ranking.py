@@ -1,0 +1,213 @@
+"""The outcome of a race: how good each candidate is, corrected for the choice among its settings."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, Index
+from mercer.search.bootstrap import N_DRAWS, draw_groups, draw_rows, judge_choice
+from mercer.search.interval import (
+    effective_rows,
+    half_width,
+    mean_variance,
+    share_interval,
+    standard_error,
+)
+from mercer.search.race import Fate, Race
+from mercer.search.result import (
+    FINISHED,
+    OUT_OF_TIME,
+    WITH_NEIGHBOURS,
+    Z95,
+    CandidateResult,
+    Difference,
+    Measure,
+    SearchResult,
+    rank_candidates,
+)
+from mercer.search.selection_rule import choose
+
+FEW_DRAWS = 50  # of the bootstrap, while the search runs
+
+
+class Ranking:
+    """What follows from the losses that a race has kept.
+
+    Parameters
+    ----------
+    race : Race
+        Over, or still running.
+    n_draws : int
+        Of the bootstrap.
+    """
+
+    def __init__(self, race: Race, n_draws: int = N_DRAWS) -> None:
+        self.race, self.n_draws = race, n_draws
+        self.scoring, self.metric = race.task.scoring, race.task.scoring.metric
+
+    def result(self) -> SearchResult:
+        """Return the ranking so far."""
+        race = self.race
+        names = [candidate.name for candidate in race.candidates]
+        return SearchResult(
+            self.metric,
+            rank_candidates(self._line(i) for i in range(len(names))),
+            tuple(name for i, name in enumerate(names) if i != race.baseline),
+            WITH_NEIGHBOURS,
+            None if race.reference is None else names[race.reference],
+            baseline=None if race.baseline is None else names[race.baseline],
+            n_splits=len(race.folds),
+        )
+
+    def _line(self, i: int) -> CandidateResult:
+        race, fate, best = self.race, self.race.fate(i), self.race.best_of(i)
+        name = race.candidates[i].name
+        if best is None:
+            if fate.status == FINISHED:
+                fate = Fate(OUT_OF_TIME, "not scored: the search ended before its turn")
+            return CandidateResult(name, {}, Measure(self.metric), status=fate.status, note=fate.note)
+        entries = race.finalists_of(i)
+        theirs = race.reference if i not in (race.reference, race.baseline) else None
+        return CandidateResult(
+            name,
+            race.entries[best].setting,
+            self.measure(entries),
+            Difference() if theirs is None else self.compare(entries, race.finalists_of(theirs)),
+            float(race.fit_seconds[best]),
+            float(race.predict_seconds[best]),
+            *fate,
+        )
+
+    def measure(self, entries: Index) -> Measure:
+        """Return how good the choice among some entries is."""
+        losses, places = self.race.scored(entries)
+        rule = self.race.rule.among(entries)
+        loss = float(judge_choice(losses, self._draw(places), rule).mean())
+        return self.of_losses(loss, _chosen(losses, rule), places, entries)
+
+    def compare(self, entries: Index, reference: Index) -> Difference:
+        """Return how much larger the value of a choice is than that of another, on the samples of both."""
+        if not len(reference):
+            return Difference()
+        losses, places = self.race.scored(np.concatenate([entries, reference]))
+        if not len(losses):
+            return Difference()
+        split = len(entries)
+        columns, means = [], []
+        for some, values in ((entries, losses[:, :split]), (reference, losses[:, split:])):
+            rule = self.race.rule.among(some)
+            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
+            columns.append(_chosen(values, rule))
+        return self._difference(means[0] - means[1], columns[0] - columns[1], places, entries)
+
+    def compare_model(
+        self, losses: Array, places: Index, entries: Index, candidate: int | None
+    ) -> Difference:
+        """Return how much larger the model's value is than a candidate's: both are corrected for choices.
+
+        The candidate's setting for a fold is the one that is best on the others.
+        """
+        theirs = np.array([], dtype=np.intp) if candidate is None else self.race.finalists_of(candidate)
+        every = self.race.losses[np.ix_(places, theirs)]
+        some = np.isfinite(every).all(axis=1)
+        if not len(theirs) or not some.any():
+            return Difference()
+        mine, every, places = losses[some], every[some], places[some]
+        fold, rule, chosen = self.race.fold[places], self.race.rule.among(theirs), np.empty(len(places))
+        for k in np.unique(fold):
+            others = every[fold != k] if (fold != k).any() else every
+            own = choose(others, rule, np.ones((1, len(others))))[0]
+            chosen[fold == k] = every[fold == k, own]
+        return self._difference(float((mine - chosen).mean()), mine - chosen, places, entries)
+
+    def _difference(self, mean: float, differences: Array, places: Index, entries: Index) -> Difference:
+        variance = mean_variance(differences, self._clusters(places))
+        if self.scoring.is_share:
+            variance = max(variance, 1.0 / len(places) ** 2)  # as if they differed on one sample at least
+        noise = Z95 * float(np.sqrt(variance * self._inflation(places, entries))) * self.scoring.unit
+        sign = (-1.0 if self.metric.greater_is_better else 1.0) * self.scoring.unit
+        return Difference(sign * mean, sign * mean - noise, sign * mean + noise)
+
+    def of_losses(self, loss: float, losses: Array, places: Index, entries: Index) -> Measure:
+        """Return a mean loss as a measure; how certain it is, the losses of single samples tell."""
+        race, clusters = self.race, self._clusters(places)
+        n_folds, n_samples = len(np.unique(race.fold[places])), len(np.unique(race.rows[places]))
+        inflation, unit = self._inflation(places, entries), self.scoring.unit
+        value, variance = self.scoring.value(loss), mean_variance(losses, clusters) * inflation
+        noise = half_width(variance, None if clusters is None else len(np.unique(clusters))) * unit
+        error = float(np.sqrt(variance)) * unit if np.isfinite(noise) else np.nan
+        low, high = value - noise, value + noise
+        if self.scoring.is_share:
+            n = self._as_many(losses, variance, n_samples / inflation, places)
+            value = float(np.clip(value, 0.0, 1.0)) if self.scoring.name == "accuracy" else value
+            error = standard_error(value, n)
+            low, high = share_interval(float(np.clip(value, 0.0, 1.0)), n)
+        elif self.scoring.slope is not None and self.metric.greater_is_better:
+            high = min(high, 1.0)
+        elif self.scoring.slope is not None:
+            low = max(low, 0.0)
+        return Measure(self.metric, value, error, low, high, n_folds, n_samples)
+
+    def _as_many(self, losses: Array, variance: float, n: float, places: Index) -> float:
+        """Return of how many samples a plain share has this variance.
+
+        For the error of independent samples that is n. Where no loss differs there is no variance to be seen:
+        n, or fewer if rare classes count as much as others.
+        """
+        mean = float(np.clip(losses.mean(), 0.0, 1.0))
+        if variance > 0.0 and 0.0 < mean < 1.0:
+            return mean * (1.0 - mean) / variance
+        if not self.scoring.balances:
+            return n
+        counts = np.unique(self.race.task.label[self.race.rows[places]], return_counts=True)[1]
+        return n * len(counts) ** 2 / (len(places) * float(np.sum(1.0 / counts)))
+
+    def _clusters(self, places: Index) -> Any:
+        """Return what is not independent: samples of a group, or of a fold that was judged as a whole."""
+        if self.scoring.is_of_folds:
+            return self.race.fold[places]
+        groups = self.race.task.samples.groups
+        return None if groups is None else groups[self.race.rows[places]]
+
+    def _draw(self, places: Index) -> Array:
+        clusters = self._clusters(places)
+        if clusters is None:
+            return draw_rows(len(places), self.race.seed, self.n_draws)
+        return draw_groups(clusters, self.race.seed, self.n_draws)
+
+    def _inflation(self, places: Index, entries: Index) -> float:
+        """Return how much larger a variance is than that of samples scored once, see `interval`."""
+        n_scored = len(np.unique(self.race.rows[places]))
+        n_trained = float(self.race.n_trained[entries].min()) or float(self.race.n_all)
+        return n_scored / effective_rows(n_scored, n_trained)
+
+    def cv_results(self) -> dict[str, Any]:
+        """Return the scores of all settings, fold by fold, as scikit-learn's searches do."""
+        race, n_folds = self.race, len(self.race.folds)
+        scores = np.full((n_folds, len(race.entries)), np.nan)
+        for k in range(n_folds):
+            mine = race.losses[race.fold == k]
+            for e in np.flatnonzero(np.isfinite(mine).any(axis=0)):
+                scores[k, e] = self.scoring.best - self.scoring.unit * np.nanmean(mine[:, e])
+        some = np.isfinite(scores)
+        n, is_scored = np.maximum(some.sum(axis=0), 1), some.any(axis=0)
+        mean = np.where(is_scored, np.where(some, scores, 0.0).sum(axis=0) / n, np.nan)
+        spread = np.sqrt(np.where(some, (scores - mean) ** 2, 0.0).sum(axis=0) / n)
+        order = np.argsort(np.argsort(-np.nan_to_num(mean, nan=-np.inf), kind="stable"))
+        return {
+            "candidate": [race.candidates[entry.candidate].name for entry in race.entries],
+            "params": [entry.setting for entry in race.entries],
+            **{f"split{k}_test_score": scores[k] for k in range(n_folds)},
+            "mean_test_score": mean,
+            "std_test_score": np.where(is_scored, spread, np.nan),
+            "rank_test_score": (order + 1).astype(np.int32),
+            "n_folds": some.sum(axis=0),
+            "mean_fit_time": race.fit_seconds,
+            "mean_score_time": race.predict_seconds,
+        }
+
+
+def _chosen(losses: Array, rule: Any) -> Array:
+    """Return the losses of the setting that is chosen on all samples."""
+    column: Array = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
+    return column
