@@ -12,6 +12,7 @@ NAMES = (
     "cluster",  # of processes, for stumps
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     *("trees", "relevance"),  # all of them, and features
+    "sizes",  # kernels that are learned, of many rows
     "matching",  # of records
     "machines",  # of any kernel
     "regression",  # numbers

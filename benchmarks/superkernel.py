@@ -57,7 +57,7 @@ def measure_memory(name: str, superkernel: PairKernel, n: int = 5000) -> None:
     """Print the most memory that a fit holds at a time, in matrices of n × n."""
     X, y = rows(n, 8)
     tracemalloc.start()
-    Superkernel(superkernel, quality=Risk(C=1.0)).fit(X, y)
+    Superkernel(superkernel, quality=Risk(C=1.0), max_rows=n).fit(X, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     report(

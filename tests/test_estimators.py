@@ -10,7 +10,7 @@ from registry import ESTIMATORS
 
 def expected_failures(estimator):
     """Repeated rows are not rows of larger weights where rows are drawn, or left out."""
-    if isinstance(estimator, TreeSVC | TreeRegressor) and estimator.method == "nystroem":
+    if isinstance(estimator, TreeSVC | TreeRegressor) and estimator.method == "landmarks":
         checks = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
         return dict.fromkeys(checks, "landmarks are drawn from the rows")
     if isinstance(estimator, KernelRegressor) and estimator.loss == "squared_error":

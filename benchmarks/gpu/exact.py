@@ -161,7 +161,7 @@ def fit_folds(X: torch.Tensor, y: torch.Tensor) -> None:
 
 def boost(X: torch.Tensor, y: torch.Tensor, speed: float) -> None:
     """Print the time of boosting over all pairs."""
-    model = BoostedKernel(n_rounds=ROUNDS)
+    model = BoostedKernel(n_rounds=ROUNDS, max_rows=len(X))
     seconds, _ = timed(model.fit, X - X.mean(0), y)
     features = np.cumsum([0, *model.n_directions_.tolist()])
     # FᵀBF in each round, and the kernel values of three passes, of half of the pairs

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.svm import SVC
 
-from mercer.kernels import Projected
+from mercer.kernels import Projected, projected
 
 
 @pytest.fixture
@@ -94,3 +94,13 @@ def test_rows_of_another_width_are_refused(shapes, base):
         kernel.transform(np.ones((4, 2)))
     with pytest.raises(ValueError, match="NaN"):
         kernel.transform(np.full((4, 3), np.nan))
+
+
+def test_of_many_rows_the_values_of_the_base_are_held_some_at_a_time(shapes, monkeypatch):
+    X, _, landmarks, coef, _ = shapes
+    whole, sizes = Projected(coef, RBF(), landmarks).transform(X), []
+    monkeypatch.setattr(projected, "BLOCK", 10)  # two rows of five landmarks
+    compute = projected.gram_of
+    monkeypatch.setattr(projected, "gram_of", lambda *args: sizes.append(len(args[1])) or compute(*args))
+    assert_allclose(Projected(coef, RBF(), landmarks).transform(X), whole, rtol=1e-12)
+    assert sizes == [2, 2, 2, 1]

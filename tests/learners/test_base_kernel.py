@@ -123,5 +123,7 @@ def test_a_base_that_is_not_positive_semi_definite_is_refused(rng):
 
 def test_too_many_rows_are_refused_before_the_work_starts(have_memory, rng):
     have_memory(10_000)
-    with pytest.raises(MemoryError, match=r"The base kernel of 20 rows needs .* Use fewer rows, or no base"):
+    with pytest.raises(
+        MemoryError, match=r"The base kernel of 20 rows needs .* Lower max_rows, or use no base"
+    ):
         frame_rows(rng.normal(size=(20, 2)), RBF(), 5)

@@ -148,7 +148,7 @@ def test_inner_products_of_its_features_are_the_kernel():
 def test_the_losses_are_those_of_ridge_regression():
     X, f = rows(100, 4)
     learner = RelevanceKernel(n_rounds=2, random_state=0).fit(X, f > 0)
-    T = make_targets(known(f > 0), np.arange(len(f)))
+    T = make_targets(known(f > 0))
     first = Tree().fitted_to(X / X.std(axis=0))(X / X.std(axis=0))
     assert_allclose(learner.loss_[0], fit_ridge(first, T, SETTINGS.penalties).loss)
     best = fit_ridge(learner.kernel_(X), T, [learner.penalty_])
@@ -158,11 +158,11 @@ def test_the_losses_are_those_of_ridge_regression():
 def test_targets_have_mean_zero_and_mean_square_one(rng):
     numbers = TrainingData(X=None, label=None, pairs=None, unlabelled=None, target=rng.normal(3, 9, (50, 2)))
     for data in (known(rng.integers(0, 2, 50)), known(rng.integers(0, 4, 50)), numbers):
-        T = make_targets(data, np.arange(0, 50, 2))
+        T = make_targets(data)
         assert_allclose(T.mean(axis=0), 0.0, atol=1e-12)
         assert_allclose(np.mean(T**2), 1.0)
-    assert make_targets(known([0, 1, 1]), np.arange(3)).shape == (3, 1)
-    assert make_targets(known([0, 1, 2]), np.arange(3)).shape == (3, 3)
+    assert make_targets(known([0, 1, 1])).shape == (3, 1)
+    assert make_targets(known([0, 1, 2])).shape == (3, 3)
 
 
 def test_rows_without_labels_join_the_average(monkeypatch):

@@ -185,8 +185,9 @@ def test_what_is_useful_is_used(read, case):
     content, kinds = USED[case]
     task = read(content)
     assert {kind: names for kind, names in task.columns._asdict().items() if names} == kinds
-    assert np.isfinite(task.X).all()
-    assert np.ptp(task.X, axis=0).max() > 0
+    encoded = np.asarray(task.encoder.transform(task.X))
+    assert np.isfinite(encoded).all()
+    assert np.ptp(encoded, axis=0).max() > 0
     json.dumps(facts(task))  # what is said of it can be kept
 
 

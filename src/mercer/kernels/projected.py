@@ -3,10 +3,11 @@
 from typing import Any, final
 
 from sklearn.gaussian_process import kernels as sk_kernels
+from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.array_api import matching
-from mercer.kernels.base import FeatureKernel, as_rows, check_columns
+from mercer.array_api import at_once, matching, namespace
+from mercer.kernels.base import BLOCK, FeatureKernel, as_rows, check_columns
 from mercer.kernels.tensors import gram_of
 
 
@@ -21,7 +22,8 @@ class Projected(FeatureKernel):
     landmarks are kept: :math:`k(x, x') = x^\top A A^\top x'`. It is positive semi-definite by construction.
     Boosted [CKS02] and idealized [KT03] kernels are of this shape.
 
-    For p landmarks (or columns of X) and T directions, a row costs p evaluations of κ and O(pT).
+    For p landmarks (or columns of X) and T directions, a row costs p evaluations of κ and O(pT). The values
+    of κ are held 32 MB at a time.
 
     Parameters
     ----------
@@ -53,6 +55,11 @@ class Projected(FeatureKernel):
         """Return κ(X, Z) A, one row for each row of X."""
         rows = as_rows(X)
         check_columns(rows, len(self.coef) if self.base is None else self.landmarks.shape[1])
-        inputs = rows if self.base is None else gram_of(self.base, rows, matching(rows, self.landmarks))
-        features: Array = inputs @ matching(rows, self.coef)
-        return features
+        coef = matching(rows, self.coef)
+        if self.base is None:
+            features: Array = rows @ coef
+            return features
+        Z = matching(rows, self.landmarks)
+        blocks = gen_batches(len(rows), max(1, at_once(rows, BLOCK) // max(1, len(Z))))
+        parts = [gram_of(self.base, rows[block], Z) @ coef for block in blocks]
+        return parts[0] if len(parts) == 1 else namespace(rows).concat(parts)

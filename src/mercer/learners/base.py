@@ -5,19 +5,22 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
-from mercer._typing import Array
-from mercer.array_api import is_of_numpy, is_of_torch, matching, to_numpy
+from mercer._typing import Array, Index
+from mercer.array_api import is_of_numpy, is_of_torch, matching, take, to_numpy
 from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
+from mercer.learners.sampling import draw, draw_by_class, draw_with_pairs
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
+from mercer.parameters import check_count
 from mercer.shown import shown
 from mercer.validation import check_rows, check_target, dense
 
@@ -33,6 +36,29 @@ class TrainingData(NamedTuple):
     pairs: Pairs | None
     unlabelled: Array | None
     target: Array | None = None  # numbers, (n, n_targets)
+    rows: Index | None = None  # the numbers of these rows, if they are a sample; then those of `unlabelled`
+
+    def sample(self, most: int, rng: RandomState, all_unlabelled: bool = False) -> Self:
+        """Return what is known of some `most` rows of X, and of as many unlabelled ones, or of all these."""
+        n, n_more = len(self.X), 0 if self.unlabelled is None else len(self.unlabelled)
+        if n <= most and (all_unlabelled or n_more <= most):
+            return self
+        if n <= most:
+            rows = np.arange(n)
+        elif self.pairs is not None:
+            rows = draw_with_pairs(self.pairs, n, most, rng)
+        else:
+            label = np.zeros(n, dtype=np.intp) if self.label is None else self.label
+            rows = draw_by_class(label, most, rng)
+        more = np.arange(n_more) if all_unlabelled else draw(n_more, most, rng)
+        return self._replace(
+            X=take(self.X, rows),
+            label=None if self.label is None else self.label[rows],
+            pairs=None if self.pairs is None else self.pairs.within(rows),
+            unlabelled=None if self.unlabelled is None else take(self.unlabelled, more),
+            target=None if self.target is None else self.target[rows],
+            rows=np.concatenate([rows, n + more]),
+        )
 
 
 def report_steps(estimator: Any, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
@@ -52,10 +78,12 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
     """A transformer whose features have the learned kernel `kernel_` as their inner products.
 
     A subclass gives `_learn`, which sets `kernel_`. One that has its own way to learn from numbers says so in
-    `_takes_numbers`; the others get pairs of near and far numbers.
+    `_takes_numbers`; the others get pairs of near and far numbers. With a parameter `max_rows`, of more rows
+    it gets a sample; one whose work grows with unlabelled rows as their number does, gets all of these.
     """
 
     _takes_numbers: ClassVar[bool] = False
+    _takes_all_unlabelled: ClassVar[bool] = False
     _report_steps = report_steps
 
     @abstractmethod
@@ -93,7 +121,14 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
             This estimator.
         """
         self._check_parameters()
+        most = self.get_params(deep=False).get("max_rows")
+        if most is not None:
+            check_count(most, "max_rows", least=4)
         known = self._check(X, y, target, pairs, unlabelled)
+        if most is not None:
+            known = self._sample(known, int(most))
+        if known.target is not None and not self._takes_numbers:
+            known = self._pair_numbers(known, known.target)
         context = self._init_callback_context(max_subtasks=self._most_steps())
         context.call_on_fit_task_begin(estimator=self)
         self._learn(known, context)
@@ -123,7 +158,9 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         lines = [Line(names[k], float(weights[k]) / largest, [f"{weights[k]:.3g}"]) for k in order]
         picture = show_bars(lines) if len(lines) > 1 else ""
         more = f"The {len(lines)} largest of {len(weights)} weights." if len(lines) < len(weights) else ""
-        return f"{as_html(self.kernel_)}{picture}{paragraphs(more)}{diagram}"
+        rows = getattr(self, "sampled_rows_", None)
+        sample = "" if rows is None else f"Learned from a sample of {len(rows)} rows."
+        return f"{as_html(self.kernel_)}{picture}{paragraphs(more, sample)}{diagram}"
 
     def _weights(self) -> tuple[list[str], Array]:
         """Return what the kernel is a sum of, and how much of each: to be shown."""
@@ -167,12 +204,20 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         elif target is not None:
             numbers = check_target(to_numpy(target) if is_of_torch(target) else target)
             check_consistent_length(X, numbers)
+            numbers = numbers.reshape(len(numbers), -1)
         _check_scale(X)
         more = self._check_unlabelled(unlabelled, X)
         if more is not None:
             _check_scale(more)
-        known = TrainingData(X, label, checked, more)
-        return known if numbers is None else self._take_numbers(known, numbers)
+        return TrainingData(X, label, checked, more, numbers)
+
+    def _sample(self, known: TrainingData, most: int) -> TrainingData:
+        """Return what is known of a sample of the rows, if they are too many."""
+        rng = check_random_state(self.get_params(deep=False).get("random_state"))
+        sample = known.sample(most, rng, self._takes_all_unlabelled)
+        n = len(sample.X)
+        self.sampled_rows_ = None if sample.rows is None or n == len(known.X) else sample.rows[:n]
+        return sample
 
     def _check_unlabelled(self, unlabelled: Any, X: Array) -> Array | None:
         """Return samples without labels, where X is."""
@@ -184,12 +229,11 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         rows = check_rows(self, unlabelled, reset=False)
         return matching(X, rows)
 
-    def _take_numbers(self, known: TrainingData, numbers: Array) -> TrainingData:
-        """Return what is known with numbers, or with the pairs that they make."""
-        if self._takes_numbers:
-            return known._replace(target=numbers.reshape(len(numbers), -1))
-        seed = self.get_params().get("random_state")
-        return known._replace(pairs=Pairs.from_target(numbers, n_pairs=PAIRS_OF_NUMBERS, random_state=seed))
+    def _pair_numbers(self, known: TrainingData, numbers: Array) -> TrainingData:
+        """Return what is known with the pairs that numbers make."""
+        seed = self.get_params(deep=False).get("random_state")
+        pairs = Pairs.from_target(numbers, n_pairs=PAIRS_OF_NUMBERS, random_state=seed)
+        return known._replace(pairs=pairs, target=None)
 
     def _label(self, y: NDArray[Any]) -> NDArray[np.intp]:
         if type_of_target(y).startswith("continuous"):
@@ -221,7 +265,7 @@ def check_unlabelled(unlabelled: Any, n_features: int) -> Array | None:
 
 
 def _check_scale(X: Array) -> None:
-    largest = float(abs(X).max()) if len(X) else 0.0
+    largest = max(float(X.max()), -float(X.min())) if len(X) else 0.0
     if largest > 1e100 or 0.0 < largest < 1e-100:
         raise ValueError(f"the features have values up to {largest:.0e}, too extreme to square: scale them")
 

@@ -75,7 +75,7 @@ def frame_rows(X: Array, base: sk_kernels.Kernel | None, max_rank: int) -> Frame
         _, size, V = svd(X, full_matrices=False)
         basis = V[: _rank(size, max_rank)].T
         return Frame(X @ basis, basis.__matmul__, None, None)
-    check_memory(4 * 8 * n**2, f"The base kernel of {n} rows", "Use fewer rows, or no base kernel.")
+    check_memory(4 * 8 * n**2, f"The base kernel of {n} rows", "Lower max_rows, or use no base kernel.")
     base = fit_kernel(clone(base), X)
     K = evaluate(base, X)
     factor = factor_base(K)

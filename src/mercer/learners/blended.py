@@ -60,6 +60,11 @@ class BlendedKernel(KernelLearner):
     share : float, default=1.0
         σ. With 60 to 200 pairs of either kind of USPS, MNIST, texture, vehicle, heart, pima, spambase,
         thyroid and letter, neighbours were better up to here, and clusters as good as without it.
+    max_rows : int, default=4000
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Of more unlabelled rows, so many are drawn.
+    random_state : int, RandomState instance or None, default=None
+        Random seed of the sample of rows.
 
     Attributes
     ----------
@@ -77,6 +82,8 @@ class BlendedKernel(KernelLearner):
         r.
     near_ : SpanFeatures
         The features that the Gaussian kernels have: coordinates in the span of the samples of `fit`.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 
@@ -93,12 +100,21 @@ class BlendedKernel(KernelLearner):
     _takes_numbers = True
 
     def __init__(
-        self, learner: Any = None, *, others: Sequence[Any] = (), metric: str = "plain", share: float = 1.0
+        self,
+        learner: Any = None,
+        *,
+        others: Sequence[Any] = (),
+        metric: str = "plain",
+        share: float = 1.0,
+        max_rows: int = 4000,
+        random_state: Any = None,
     ) -> None:
         self.learner = learner
         self.others = others
         self.metric = metric
         self.share = share
+        self.max_rows = max_rows
+        self.random_state = random_state
 
     def transform(self, X: Any) -> Array:
         """Return the learners' features, and coordinates in the span of the samples of `fit`.

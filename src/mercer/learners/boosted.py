@@ -45,11 +45,12 @@ class BoostedKernel(KernelLearner):
     and adds it with :math:`\alpha_t = \tfrac12 \ln(W^+_t / W^-_t)`, W⁺ and W⁻ being the weights of the pairs
     that it gets right and wrong. Every α is positive, so k is positive semi-definite by construction.
 
-    For m samples a round takes O(m²) time: a few products with m × m matrices, and one pass over the pairs.
-    It needs three m × m arrays of memory with a base kernel, two without. `max_pairs` makes time and memory
-    linear if there is no base kernel. Of tensors (with labels, and no base kernel) no array of pairs is kept:
-    a pass over them computes their weights anew, in tiles, where the tensor is. `pairs` index the rows of the
-    X that `fit` is given: cross-validation, which fits to subsets of X, does not renumber them.
+    For m samples (at most `max_rows`) a round takes O(m²) time: a few products with m × m matrices, and one
+    pass over the pairs. It needs three m × m arrays of memory with a base kernel, two without. `max_pairs`
+    makes time and memory linear if there is no base kernel. Of tensors (with labels, and no base kernel) no
+    array of pairs is kept: a pass over them computes their weights anew, in tiles, where the tensor is.
+    `pairs` index the rows of the X that `fit` is given: cross-validation, which fits to subsets of X, does
+    not renumber them.
 
     Parameters
     ----------
@@ -76,8 +77,11 @@ class BoostedKernel(KernelLearner):
     max_pairs : int or None, default=None
         Maximum number of pairs to learn from. If there are more, a random sample of this size is used, half
         of it similar pairs (from labels with replacement), weighted to represent all pairs. None: no limit.
+    max_rows : int, default=4000
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Of more unlabelled rows, so many are drawn.
     random_state : int, RandomState instance or None, default=None
-        Random seed of the sample of pairs.
+        Random seed of the samples of rows and of pairs.
 
     Attributes
     ----------
@@ -91,6 +95,8 @@ class BoostedKernel(KernelLearner):
         Number of rounds, T.
     n_directions_ : array of shape (T,)
         Number of directions of each round.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 
@@ -136,6 +142,7 @@ class BoostedKernel(KernelLearner):
         balance: str | bool = "auto",
         step: str = "auto",
         max_pairs: int | None = None,
+        max_rows: int = 4000,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -145,6 +152,7 @@ class BoostedKernel(KernelLearner):
         self.balance = balance
         self.step = step
         self.max_pairs = max_pairs
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def kernel_after(self, n_rounds: int) -> Projected:
@@ -252,10 +260,7 @@ class BoostedKernel(KernelLearner):
             cells = NUMBERS_PER_PAIR * (len(known.pairs.similar) + len(known.pairs.dissimilar) + m)
         if self.base is not None:
             cells += 2 * n * (m + n) if n else m**2
-        advice = "Set max_pairs, such as 10**6"
-        if self.base is not None:
-            advice += ", and span the directions by a few rows (unlabelled=), or use no base kernel"
-        check_memory(8 * cells, f"Boosting on {m} rows", f"{advice}.")
+        check_memory(8 * cells, f"Boosting on {m} rows", "Lower max_rows, or list fewer pairs.")
 
     def _count_directions(self, known: TrainingData) -> int:
         if self.n_directions is not None:

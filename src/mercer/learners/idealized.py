@@ -68,9 +68,12 @@ class IdealizedKernel(KernelLearner):
         The duality gap that is asked for, as a share of the dual value or of ½‖G‖², whichever is larger.
     max_iter : int, default=200
         Maximum number of iterations.
+    max_rows : int, default=4000
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Of more unlabelled rows, so many are drawn.
     random_state : int, RandomState instance or None, default=None
-        Random seed, for the sample that a median of very many distances is taken from, and for dissimilar
-        pairs that have to be guessed.
+        Random seed, for the sample of rows, the sample that a median of very many distances is taken from,
+        and dissimilar pairs that have to be guessed.
 
     Attributes
     ----------
@@ -81,7 +84,7 @@ class IdealizedKernel(KernelLearner):
         gained: then Proposition 3 says nothing, the kernel may be no better than the base kernel, and a
         warning says so.
     pairs_ : array of shape (n_pairs, 2)
-        The pairs that were used, as row numbers.
+        The pairs that were used, as row numbers (of `unlabelled` below X).
     dissimilar_ : boolean array of shape (n_pairs,)
         Which of them are dissimilar.
     pair_weights_ : array of shape (n_pairs,)
@@ -101,6 +104,8 @@ class IdealizedKernel(KernelLearner):
         How far that is above the dual objective.
     n_iter_ : int
         Number of iterations.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
@@ -157,6 +162,7 @@ class IdealizedKernel(KernelLearner):
         max_rank: int = 100,
         tol: float = 1e-6,
         max_iter: int = 200,
+        max_rows: int = 4000,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -169,6 +175,7 @@ class IdealizedKernel(KernelLearner):
         self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
@@ -201,6 +208,9 @@ class IdealizedKernel(KernelLearner):
         )
         self._warn(solution)
         self._keep(frame, chosen, solution, scale)
+        if known.rows is not None:
+            for name in ("pairs_", "support_pairs_", "error_pairs_"):
+                setattr(self, name, known.rows[getattr(self, name)])
 
     def _check_parameters(self) -> None:
         check_base(self.base)

@@ -88,8 +88,11 @@ class KernelBoost(KernelLearner):
         Maximum number of EM iterations per start.
     tol : float, default=1e-3
         EM has converged when the log-likelihood per sample changes by less.
+    max_rows : int, default=4000
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Unlabelled rows are all used.
     random_state : int, RandomState instance or None, default=None
-        Random seed of the starts.
+        Random seed of the sample of rows and of the starts.
 
     Attributes
     ----------
@@ -109,6 +112,8 @@ class KernelBoost(KernelLearner):
         Whether the posteriors under constraints that the mixtures were fitted to are exact, up to 1e-6.
     posterior_error_ : float
         A bound on the error of any of them; 1 where none is known. See the notes.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 
@@ -163,6 +168,8 @@ class KernelBoost(KernelLearner):
     True
     """
 
+    _takes_all_unlabelled = True
+
     def __init__(
         self,
         *,
@@ -178,6 +185,7 @@ class KernelBoost(KernelLearner):
         n_starts: int = 4,
         max_iter: int = 30,
         tol: float = 1e-3,
+        max_rows: int = 4000,
         random_state: Any = None,
     ) -> None:
         self.n_rounds = n_rounds
@@ -192,6 +200,7 @@ class KernelBoost(KernelLearner):
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.tol = tol
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def kernel_after(self, n_rounds: int) -> Mixture:
@@ -310,7 +319,7 @@ class KernelBoost(KernelLearner):
         n = len(known.X) + (0 if known.unlabelled is None else len(known.unlabelled))
         cells = 8 * n_known**2 + 4 * n * (d + M)
         cells += 2 * self.n_rounds * M * d * (1 if self.covariance_type == "diag" else d)
-        advice = "Label fewer rows, take principal components first, or set covariance_type='diag'."
+        advice = "Lower max_rows, take principal components first, or set covariance_type='diag'."
         check_memory(8 * cells, f"KernelBoost on {n} rows of {d} columns", advice)
 
     def _count_components(self, chunklets: Chunklets) -> int:

@@ -12,12 +12,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import Array, Index
+from mercer._typing import Array
 from mercer.array_api import apply, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels import Kernel, Perceptron, Rescaled, Tree
 from mercer.kernels.metrics import city_block, euclidean
 from mercer.kernels.tensors import gram_of
 from mercer.learners.base import KernelLearner, TrainingData
+from mercer.learners.sampling import draw
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory, one_thread
 from mercer.parameters import check_count, check_option
@@ -73,7 +74,6 @@ class RelevanceSettings(NamedTuple):
 
 
 SETTINGS = RelevanceSettings()
-FEW = 10  # rows of a class that there are at least, if it has so many
 
 
 class Base(NamedTuple):
@@ -143,7 +143,8 @@ class RelevanceKernel(KernelLearner):
     n_rounds : int, default=8
         Maximum number of rounds.
     max_rows : int, default=2000
-        Of more rows, so many drawn at random decide on the weights, and at least ten of each class.
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Of more unlabelled rows, so many are drawn.
     random_state : int, RandomState or None, default=None
         Random seed, of the halves and of the rows that are drawn.
 
@@ -160,6 +161,8 @@ class RelevanceKernel(KernelLearner):
         The number of rounds after which it is least.
     penalty_ : float
         λ of the ridge regression there.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
@@ -169,7 +172,7 @@ class RelevanceKernel(KernelLearner):
     several targets share the weights. Pairs are not enough for a machine. `unlabelled` rows join the average
     of the gradients. Features are standardised first, so that their units do not matter.
 
-    `transform` gives coordinates in the span of the rows of `fit` (of `max_rows` of them), as that of
+    `transform` gives coordinates in the span of the rows of `fit` (of the sample), as that of
     `Superkernel` does.
 
     Tensors are computed with where they are, under scikit-learn's array API convention.
@@ -246,7 +249,6 @@ class RelevanceKernel(KernelLearner):
     def _check_parameters(self) -> None:
         check_option(self.base, "base", tuple(BASES))
         check_count(self.n_rounds, "n_rounds")
-        check_count(self.max_rows, "max_rows", least=4)
 
     def _most_steps(self) -> int | None:
         return int(self.n_rounds)
@@ -264,13 +266,12 @@ class RelevanceKernel(KernelLearner):
         if known.pairs is not None:
             raise ValueError("RelevanceKernel learns from classes y or numbers target, not from pairs")
         rng = check_random_state(self.random_state)
-        rows = _draw_rows(known, self.max_rows, rng)
-        n = len(rows)
+        n = len(known.X)
         if is_of_numpy(known.X):
-            check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Use a smaller max_rows.")
+            check_memory(6 * 8 * n**2, f"The kernel of {n} rows", "Lower max_rows.")
         xp = namespace(known.X)
-        X = xp.astype(take(known.X, rows), xp.float64, copy=False)
-        T = like(X, make_targets(known, rows))
+        X = xp.astype(known.X, xp.float64, copy=False)
+        T = like(X, make_targets(known))
         deviation, largest = to_numpy(xp.std(X, axis=0)), to_numpy(xp.max(xp.abs(X), axis=0))
         varies = deviation > 1e-12 * largest
         if not np.any(varies):
@@ -433,12 +434,12 @@ def _is_in_vain(losses: list[float]) -> bool:
     return len(losses) > recent and min(losses[-recent:]) >= (1.0 - SETTINGS.little) * min(losses[:-recent])
 
 
-def make_targets(known: TrainingData, rows: Index) -> Array:
+def make_targets(known: TrainingData) -> Array:
     """Return what the machine is to fit, of mean zero and mean square one: numbers, or ±1 for each class."""
     if known.target is not None:
-        return np.asarray(StandardScaler().fit_transform(known.target[rows]))  # each has its own unit
+        return np.asarray(StandardScaler().fit_transform(known.target))  # each has its own unit
     assert known.label is not None
-    label = known.label[rows]
+    label = known.label
     n_classes = int(label.max()) + 1
     T = np.where(label[:, None] == np.arange(n_classes), 1.0, -1.0)[:, 1 if n_classes == 2 else 0 :]
     T = T - T.mean(axis=0)
@@ -448,7 +449,7 @@ def make_targets(known: TrainingData, rows: Index) -> Array:
 def take_points(X: Array, unlabelled: Array | None, rng: RandomState) -> Array:
     """Return rows at which slopes are averaged, of those with and without labels."""
     n = len(X) + (0 if unlabelled is None else len(unlabelled))
-    chosen = _draw(n, SETTINGS.n_points, rng)
+    chosen = draw(n, SETTINGS.n_points, rng)
     of_X: Array = take(X, chosen[chosen < len(X)])
     if unlabelled is None:
         return of_X
@@ -456,19 +457,3 @@ def take_points(X: Array, unlabelled: Array | None, rng: RandomState) -> Array:
     others = xp.astype(take(unlabelled, chosen[chosen >= len(X)] - len(X)), xp.float64)
     points: Array = xp.concat([of_X, others])
     return points
-
-
-def _draw_rows(known: TrainingData, most: int, rng: RandomState) -> Index:
-    """Return all rows, or some drawn at random, and more of a class that hardly any of them is of."""
-    rows = _draw(len(known.X), most, rng)
-    if known.label is None or len(rows) == len(known.X):
-        return rows
-    others = rng.permutation(np.setdiff1d(np.arange(len(known.X)), rows))
-    lack = FEW - np.bincount(known.label[rows], minlength=int(known.label.max()) + 1)
-    more = [others[known.label[others] == k][:n] for k, n in enumerate(lack) if n > 0]
-    return np.sort(np.concatenate([rows, *more]))
-
-
-def _draw(n: int, most: int, rng: RandomState) -> Index:
-    """Return all rows, or some drawn at random."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))

@@ -16,7 +16,7 @@ from mercer.kernels import Kernel
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.base_kernel import psd_advice
 from mercer.learners.neighbours import guess_dissimilar
-from mercer.limits import check_gram_fits, check_memory
+from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
 from mercer.solvers.cholesky import Factor, factor_gram
@@ -76,8 +76,12 @@ class Superkernel(KernelLearner):
         The relative duality gap that is asked for.
     max_iter : int, default=200
         The maximum number of iterations: planes, turns of the alternation, or steps of L-BFGS-B.
+    max_rows : int, default=4000
+        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
+        `pairs` mention. Of more unlabelled rows, so many are drawn.
     random_state : int, RandomState instance or None, default=None
-        Random seed, for the rows whose pairs `ARD` expands in and for dissimilar pairs that are guessed.
+        Random seed, for the sample of rows, the rows whose pairs `ARD` expands in and dissimilar pairs that
+        are guessed.
 
     Attributes
     ----------
@@ -94,6 +98,8 @@ class Superkernel(KernelLearner):
         which is not convex. (For power series the β are those of the chosen pairs.)
     n_iter_ : int
         The number of iterations.
+    sampled_rows_ : array of shape (n_sampled,) or None
+        The rows of X that it learned from, if there were more than `max_rows`; None: all.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 
@@ -104,8 +110,8 @@ class Superkernel(KernelLearner):
     the others need labels. From numbers, ``fit(X, target=y)``, `SquaredRisk` and `Alignment` learn:
     ``KernelRegressor(Superkernel())``. `unlabelled` rows give pairs to expand in, for power series.
 
-    `transform` gives coordinates in the span of the rows of `fit`, since the kernel has no features of its
-    own: exact for pairs of rows of which one was there.
+    `transform` gives coordinates in the span of the rows of `fit` (of the sample), since the kernel has no
+    features of its own: exact for pairs of rows of which one was there.
 
     With the Gaussian harmonic superkernel the minimum uses a single term, that of the diagonal pairs, or two
     that are one to an SVM with an intercept: only a scale is learned, which is to say C. That is why the
@@ -156,6 +162,7 @@ class Superkernel(KernelLearner):
         max_rank: int = 100,
         tol: float = 1e-4,
         max_iter: int = 200,
+        max_rows: int = 4000,
         random_state: Any = None,
     ) -> None:
         self.superkernel = superkernel
@@ -165,6 +172,7 @@ class Superkernel(KernelLearner):
         self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def transform(self, X: Any) -> Array:
@@ -209,7 +217,7 @@ class Superkernel(KernelLearner):
     def _learn(self, known: TrainingData, context: CallbackContext) -> None:
         quality = self._functional_for(known)
         n = len(known.X)
-        check_memory(4 * 8 * n**2, f"The kernel of {n} rows", "Use fewer rows.")
+        check_memory(4 * 8 * n**2, f"The kernel of {n} rows", "Lower max_rows, or list fewer pairs.")
         given = Widths() if self.superkernel is None else self.superkernel
         self.superkernel_ = given.fitted_to(known.X)
         others = known.X[:0] if known.unlabelled is None else known.unlabelled
@@ -297,7 +305,6 @@ class SpanFeatures:
     @cached_property
     def factor(self) -> Factor:
         """The landmarks that span the rows, with their Cholesky factor."""
-        check_gram_fits(len(self.rows), "Use the kernel itself (kernel_), or fewer rows.")
         with psd_advice("the learned kernel"):
             return factor_gram(self.kernel.gram(self.rows, self.rows))
 

@@ -54,7 +54,7 @@ class FeatureSamples(PreparedSamples):
         """Compute the features of a kernel that has some."""
         xp = namespace(X)
         F = xp.astype(features_of(kernel, X), xp.float64, copy=False)
-        largest = float(xp.max(xp.abs(F))) if F.shape[1] else 0.0  # of a learner that found nothing
+        largest = max(float(xp.max(F)), -float(xp.min(F))) if F.shape[1] else 0.0  # a kernel may be zero
         check_size(X, largest * largest)
         centre = xp.mean(F, axis=0)
         return cls(kernel, X, F - centre, centre)

@@ -19,6 +19,7 @@ from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, take, to_numpy
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import check_unlabelled, report_steps
+from mercer.limits import check_memory
 from mercer.machines.extent import check_extent
 from mercer.machines.places import check_place
 from mercer.machines.problems import How, Options, Solved, TrainingSamples
@@ -165,6 +166,9 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         if kernel is None:
             return [self._learn_fold(samples, *fold, how, given, loss, Cs) for fold in folds]
         rows = np.unique(np.concatenate([part for fold in folds for part in fold]))
+        if how.method == "gram" and len(folds) > 1:  # which go along their paths together
+            n = max(len(train) for train, _ in folds)
+            check_memory(8 * len(folds) * n**2, f"{len(folds)} Gram matrices of {n} rows", "Use fewer folds.")
         some, place = samples.select(rows), np.zeros(len(samples.X), dtype=np.intp)
         place[rows] = np.arange(len(rows))
         prepared = prepare(kernel, some.X, how)

@@ -158,9 +158,9 @@ class Search:
             return Solution(point, point.bias, point.coef, objective, residual, n_iter)
         residual = gap / (SETTINGS.gap_tol * scale) if np.isfinite(gap) else np.inf
         coef, bias, loss = self.rows.coef(self.point, self.stiffness), self.point.bias, self.rows.loss
-        if self.here.n_curved == 0 and len(coef) and not loss.smooth and loss.epsilon == 0.0:
-            _, middle = self.rows.violation(self.point, coef)  # of the intercepts that will do
-            bias = middle if np.isfinite(middle) else bias
+        if len(coef) and not loss.smooth and loss.epsilon == 0.0:
+            violation, middle = self.rows.violation(self.point, coef)
+            bias = middle if violation < 0.0 else bias  # of an interval of intercepts that will do
         return Solution(self.point, bias, coef, gap - primal, residual, n_iter)
 
     def _is_solved(self, primal: float, gap: float, scale: float) -> bool:

@@ -19,6 +19,7 @@ from mercer.solvers.newton.losses import NO_CENTERS, Loss, Response, Target
 GOLDEN = 2654435769  # the golden ratio of 2³²: its multiples, modulo that, are as good as random here
 TINY, HUGE = 1e-300, 1e300
 TYPICAL = 10.0  # σ is at most this multiple of what moves f by one on a row alone: huge C would be stiff
+NEARLY = 1e-6  # of the box: so near a bound, a row does not tell where the intercept is
 SNAP = 1e-12  # a coefficient this near a bound is on it, as a share of the box or of what moves f by one
 BALANCE_STEPS = 50
 FEW_FOR_THREADS = 300  # rows whose products are over before a second thread would begin
@@ -154,9 +155,11 @@ class Rows(ABC):
         return slopes
 
     def violation(self, point: Point, coef: Any) -> tuple[float, float]:
-        """Return LIBSVM's residual and the intercept, of a point and coefficients."""
-        bounds = self.target.lower, self.target.upper
-        return measure_violation(self.xp, coef, point.value, self.y, *bounds)
+        """Return LIBSVM's residual and the intercept, coefficients near a bound being on it."""
+        xp, lower, upper = self.xp, self.target.lower, self.target.upper
+        near = NEARLY * (upper - lower)
+        coef = xp.where(coef <= lower + near, lower, xp.where(coef >= upper - near, upper, coef))
+        return measure_violation(xp, coef, point.value, self.y, lower, upper)
 
     def coef(self, point: Point, stiffness: float) -> Any:
         """Return the coefficients of the rows."""
