@@ -7,7 +7,10 @@ ALL := .venv/.test-$(SUM)
 NUMERICAL := tests/kernels tests/solvers tests/superkernels tests/learners tests/machines
 OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test test-portable margins lint papers results bench pages docs release clean
+NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+FIRST ?= 0
+
+.PHONY: demo test test-portable test-tomorrow coverage audit sweep margins lint papers results bench pages docs release clean
 
 demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
@@ -17,6 +20,22 @@ test: lint  ## lint, types and tests
 
 test-portable: $(ALL)  ## the numerical tests, as a processor without newer instructions computes them
 	$(OLDER) $(BIN)/python -m pytest -n 2 $(NUMERICAL)
+
+test-tomorrow: $(ALL)  ## the tests with the development versions of what mercer is built on
+	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
+	$(BIN)/python -m pytest -n 2 -W default
+
+coverage: $(ALL)  ## which lines the tests do not reach (compiled ones count as not reached)
+	$(BIN)/python -m pip install --quiet 'pytest-cov>=6'
+	$(BIN)/python -m pytest -n 2 --cov=mercer --cov-report=term-missing:skip-covered
+
+audit: $(APP)  ## known vulnerabilities of what mercer needs
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --skip-editable
+
+sweep: $(ALL)  ## 14 000 fits of ugly tables, from table FIRST on; and the laws, on examples not seen before
+	$(BIN)/python tests/sweep.py 300 --first $(FIRST)
+	HYPOTHESIS=explore $(BIN)/python -m pytest -n 2 tests/machines/test_laws.py
 
 margins: $(ALL)  ## how near the numerical tests come to their bounds, with new and with older instructions
 	rm -rf .margins && mkdir .margins

@@ -1,5 +1,6 @@
 """Compiled functions: at the first call, also by each other, and where nothing can be kept on disk."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -45,6 +46,31 @@ def test_compiled_code_calls_a_plain_function_once_it_is_allowed_to():
 
     let_compiled_code_call(plain)
     assert caller(1) == 6
+
+
+FULL_DISK = """
+import errno, os, warnings
+from numba.core import caching
+
+def write(self, *what):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+caching.IndexDataCacheFile.save = write
+from mercer import StumpSVC
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    model = StumpSVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
+assert len(warned) == 1 and "NUMBA_CACHE_DIR" in str(warned[0].message), warned
+"""
+
+
+def test_on_a_full_disk_it_compiles_for_the_running_process_and_says_so_once(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
 
 
 UNWRITABLE = """

@@ -26,6 +26,7 @@ FLOORS = [
         "limits",
         "notebook",
         "parameters",
+        "shown",
         "files",
         "array_api",
         "lazy",

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOT_KEPT = (
-    "What mercer compiles cannot be kept for the next time, because no folder for it can be written to. Set "
-    "NUMBA_CACHE_DIR to one that can: then only the first uses take seconds longer."
+    "What mercer compiles cannot be kept for the next time, because no folder for it can be written to, or "
+    "its disk is full. Set NUMBA_CACHE_DIR to one that can: then only the first uses take seconds longer."
 )
 
 
@@ -56,15 +56,34 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
     _replace_stand_ins(function)
     try:
-        return njit(**options)(function)
+        return _keep_if_there_is_room(njit(**options)(function))
     except RuntimeError as error:  # of the cache: nothing is compiled yet
         if "cannot cache" not in str(error):
             raise
         _keep_for_now()
     try:
-        return njit(**options)(function)
+        return _keep_if_there_is_room(njit(**options)(function))
     except RuntimeError:
         return njit(**{**options, "cache": False})(function)
+
+
+def _keep_if_there_is_room(compiled: Any) -> Any:
+    """Let a compiled function do its work though its disk is full, for which numba would raise."""
+    save = compiled._cache.save_overload
+
+    def try_to_save(*what: Any) -> None:
+        try:
+            save(*what)
+        except OSError:
+            _say_not_kept()
+
+    compiled._cache.save_overload = try_to_save
+    return compiled
+
+
+@cache
+def _say_not_kept() -> None:
+    warnings.warn(NOT_KEPT, stacklevel=4)
 
 
 @cache
@@ -72,7 +91,7 @@ def _keep_for_now() -> None:
     """Give numba a folder for as long as this process runs; processes that it starts find it too."""
     import numba
 
-    warnings.warn(NOT_KEPT, stacklevel=4)
+    _say_not_kept()
     with suppress(OSError):  # no folder at all: then each process compiles
         folder = tempfile.mkdtemp(prefix="mercer-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -151,7 +151,7 @@ def test_the_units_of_the_features_do_not_matter(scale):
 
 def test_a_range_that_overflows_is_refused():
     X = np.array([[-1.7e308], [1.7e308]])
-    with pytest.raises(ValueError, match="scale them"):
+    with pytest.raises(ValueError, match="scale the features"):
         StumpSVC().fit(X, [0, 1])
 
 

@@ -21,6 +21,7 @@ from mercer.learners.sampling import draw, draw_by_class, draw_with_pairs
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
 from mercer.parameters import check_count
+from mercer.shown import shown
 from mercer.validation import check_rows, check_target, dense
 
 MOST_BARS = 10  # that a notebook shows of a kernel
@@ -245,7 +246,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} learns from two or more classes, but y has only one class: "
-                f"{self.classes_[0]}"
+                f"{shown(self.classes_[0])}"
             )
         return label.astype(np.intp)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, like, namespace
+from mercer.machines.extent import with_digits
 from mercer.machines.functions import AdditiveFunction, Units
 from mercer.machines.problems import MAX_STEPS
 from mercer.solvers.newton import (
@@ -99,6 +100,7 @@ def fit_path(
     bound, columns = rows.units.scale * weight, rows.columns
     if loss is HINGE:
         bound = reachable(y, bound)
+    Cs = with_digits(Cs, [bound], len(columns.value))  # features, of mean range one
     kind = _choose_rows(columns)
     if loss is not HINGE and len(y) <= FEW_ROWS and is_of_numpy(columns.code):
         few = GramRows.of(GramMatrix.of_stumps(columns), y, bound)

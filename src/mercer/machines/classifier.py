@@ -68,6 +68,7 @@ class Classifier(ClassifierMixin, Machine):
             fit_classes(self, X, y, sample_weight, loss, context)
             return
         samples = check_samples(self, X, y, sample_weight, self.class_weight)
+        self._check_extent(samples)
         if not self._computes_on(samples.X):
             samples = samples.in_memory(self)
         weight = self._given_weight(samples) * to_numpy(samples.weight > 0)

@@ -13,6 +13,7 @@ from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_num
 from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
 from mercer.machines.additive import reachable
+from mercer.machines.extent import with_digits
 from mercer.machines.functions import KernelFunction, features_of
 from mercer.machines.gram_samples import check_size
 from mercer.machines.problems import (
@@ -82,7 +83,7 @@ class FeatureSamples(PreparedSamples):
 
     def left_out(self, Y: Array, weight: Array, C: float) -> tuple[Array, Index]:
         """Return by how much a fit of squared errors without a sample misses it, of all samples."""
-        F = np.asarray(to_numpy(self.F), dtype=np.float64)
+        F, (C,) = np.asarray(to_numpy(self.F), dtype=np.float64), self._with_digits([C], [weight])
         return leave_one_out_of_features(F, Y, weight, C), np.arange(len(Y))
 
     def spread(self, weight: Array) -> float:
@@ -96,6 +97,7 @@ class FeatureSamples(PreparedSamples):
         self, problems: Problems, Cs: Sequence[float], loss: Loss, options: Options
     ) -> Iterator[Solved]:
         """Solve all problems for each C, by Newton steps in the features."""
+        Cs = self._with_digits(Cs, [problem.weight for problem in problems.each])
         if problems.scheme == MULTINOMIAL:
             for s in solve_softmax(Axes.of_features(self.F), problems, Cs, options):
                 ends = (np.array([s.objective]), np.array([s.residual]), np.array([s.n_iter]))
@@ -113,6 +115,9 @@ class FeatureSamples(PreparedSamples):
             )
             is_done, n_iter = bool(np.all(residual <= options.tol)), np.array([s.n_iter for s in solutions])
             yield self._describe(w, intercept, objective, residual, n_iter, is_done)
+
+    def _with_digits(self, Cs: Sequence[float], weights: Sequence[Array]) -> list[float]:
+        return with_digits(Cs, weights, (self.F**2).sum(1).mean())
 
     def _describe(self, w: Array, intercept: Array, *ends: Any) -> Solved:
         coef = w if self.whiten is None else self.whiten @ w

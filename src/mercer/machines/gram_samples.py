@@ -14,6 +14,7 @@ from mercer._typing import Array, Index
 from mercer.array_api import at_once, is_of_numpy, like, namespace, take, to_numpy
 from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
+from mercer.machines.extent import with_digits
 from mercer.machines.functions import KernelFunction
 from mercer.machines.problems import (
     MAX_STEPS,
@@ -28,13 +29,23 @@ from mercer.machines.problems import (
     walk,
 )
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
-from mercer.solvers.libsvm import SHARE, TwoClassProblem, complete, polishes, solve_by_libsvm, solve_gaussian
+from mercer.solvers.libsvm import (
+    SHARE,
+    STEPS,
+    TwoClassProblem,
+    complete,
+    polishes,
+    solve_by_libsvm,
+    solve_gaussian,
+)
 from mercer.solvers.newton import HINGE, Axes, Loss, SquaredError, solve_on_gram, thin
 from mercer.solvers.newton.gram import among, centre
 from mercer.solvers.ridge import leave_one_out, solve_ridge, spread
 
 SINGLE_TOL = 1e-4  # from which on features of single precision will do
+SINGLE_SIZE = 1e25  # of kernel values, and one over it, that have features of single precision
 LEFT_OUT_ROWS = 2000  # of more samples, leaving one out in closed form is tried with one in two, say
+FEW_ROWS = 2000  # up to which Newton steps solve what LIBSVM, in single precision, does not in many steps
 FARTHEST = 1e140  # kernel values may be: squares of larger ones have no sums
 
 
@@ -57,8 +68,15 @@ class GramSamples(PreparedSamples):
     def spread(self, weight: Array) -> float:
         """Return the mean squared distance of the samples from their mean: zero if it is rounding errors."""
         value = float(spread(self.K, like(self.K, weight)))
-        largest = float(abs(self.K.diagonal() + 2.0 * self.means).mean())
-        return value if value > LEAST_SPREAD * largest else 0.0
+        return value if value > LEAST_SPREAD * self.largest else 0.0
+
+    @property
+    def largest(self) -> float:
+        """Return the mean kernel value of a sample and itself, as it was before the matrix was centred."""
+        return float(abs(self.K.diagonal() + 2.0 * self.means).mean())
+
+    def _with_digits(self, Cs: Sequence[float], weights: Sequence[Array]) -> list[float]:
+        return with_digits(Cs, weights, max(self.largest, float(self.K.diagonal().mean())))
 
     def values(self, solved: Solved, test: Index, train: Index) -> Array:
         """Return what was learned from some of the samples says of others, by their Gram matrix."""
@@ -72,6 +90,7 @@ class GramSamples(PreparedSamples):
         """Return by how much a fit of squared errors without a sample misses it, of all samples."""
         if not is_of_numpy(self.X):
             return leave_some_out(self.kernel, self.X, Y, weight, C)
+        (C,) = self._with_digits([C], [weight])
         return leave_one_out(self.K, Y, weight, C), np.arange(len(Y))
 
     def solve_path(
@@ -81,6 +100,7 @@ class GramSamples(PreparedSamples):
 
         Tensors always take Newton steps.
         """
+        Cs = self._with_digits(Cs, [problem.weight for problem in problems.each])
         if is_of_numpy(self.X) and isinstance(loss, SquaredError) and _share_rows(problems.each):
             yield from (self._solve_squares(problems.each, C) for C in Cs)
             return
@@ -114,7 +134,9 @@ class GramSamples(PreparedSamples):
 
     def _solve_softmax(self, problems: Problems, Cs: Sequence[float], options: Options) -> Iterator[Solved]:
         """Solve the multinomial log-loss, all classes at once."""
-        for s in solve_softmax(Axes.of_gram(self.K, single=options.tol >= SINGLE_TOL), problems, Cs, options):
+        size = float(self.K.diagonal().mean())
+        single = options.tol >= SINGLE_TOL and 1.0 / SINGLE_SIZE < size < SINGLE_SIZE
+        for s in solve_softmax(Axes.of_gram(self.K, single), problems, Cs, options):
             bias = s.bias - self.means @ s.coef
             ends = (np.array([s.objective]), np.array([s.residual]), np.array([s.n_iter]))
             yield describe(self.kernel, self.X, s.coef.T, bias, *ends, s.residual <= options.tol)
@@ -132,17 +154,26 @@ class GramSamples(PreparedSamples):
 
     def _solve_by_libsvm(self, problems: Problems, C: float, options: Options) -> Solved:
         label, weight, parts = _classes(problems, C, len(self.X))
-        tol, max_iter = SHARE * options.tol, options.max_iter
-        found = solve_by_libsvm(self.K, label, weight, problems.scheme, tol=tol, max_iter=max_iter)
+        tol, max_iter, is_few = SHARE * options.tol, options.max_iter, len(self.X) <= FEW_ROWS
+        steps = STEPS if is_few and max_iter is None else max_iter
+        found = solve_by_libsvm(
+            self.K, label, weight, problems.scheme, tol=tol, max_iter=steps, warn=steps == max_iter
+        )
         coef, intercept, n_iter = found.coef, found.intercept, found.n_iter.astype(np.int64)
-        objective = residual = np.full(len(parts), np.nan)
+        objective, residual = np.full((2, len(parts)), np.nan)
         if polishes():
             done = complete(self.K, found, parts, weight)
             coef = np.zeros_like(coef)
             coef[done.problems.rows, done.problems.number] = done.coef
             intercept, objective, residual = done.intercept, done.objective, done.residual
-        bias = intercept - self.means @ coef
-        return describe(self.kernel, self.X, coef.T, bias, objective, residual, n_iter, True)
+        bias, is_done = intercept - self.means @ coef, True
+        for p in np.flatnonzero(n_iter >= STEPS).tolist() if steps != max_iter else ():
+            better = next(self._path([C], HINGE, options, p, problems.each[p]))
+            coef[parts[p].rows, p] = better.coef
+            bias[p], objective[p] = better.bias, better.objective
+            residual[p], n_iter[p] = better.residual, better.n_iter
+            is_done = is_done and better.residual <= options.tol
+        return describe(self.kernel, self.X, coef.T, bias, objective, residual, n_iter, is_done)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from mercer._typing import Array, Index
 from mercer.array_api import detached, is_of_numpy, is_tensor, like, namespace, to_numpy
 from mercer.machines.places import check_few
+from mercer.shown import shown
 from mercer.validation import check_rows
 
 
@@ -69,7 +70,7 @@ def check_samples(
 def check_two_classes(estimator: Any, classes: NDArray[Any]) -> None:
     """Refuse fewer than two classes."""
     if len(classes) < 2:
-        there = f"only one class: {classes.tolist()[0]!r}" if len(classes) == 1 else "no class"
+        there = f"only one class: {shown(repr(classes.tolist()[0]))}" if len(classes) == 1 else "no class"
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes among the samples of positive weight, "
             f"but there is {there}."

@@ -20,6 +20,7 @@ from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, tak
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import check_unlabelled, report_steps
 from mercer.limits import check_gram_fits
+from mercer.machines.extent import check_extent
 from mercer.machines.places import check_place
 from mercer.machines.problems import How, Options, Solved, TrainingSamples
 from mercer.machines.rows_of import METHODS, choose_method, prepare
@@ -95,6 +96,10 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
             check_count(how.max_bins, "max_bins", least=2, most=65_536)
         if how.n_directions is not None:
             check_count(how.n_directions, "n_directions")
+
+    def _check_extent(self, samples: TrainingSamples) -> None:
+        """Check that samples, weights and C are of sizes that can be computed with."""
+        check_extent(samples.X, samples.weight, self.Cs_ if self._selects else self._penalty)
 
     def _resolve(self, kernel: Any, loss: Loss, X: Array, n_classes: int = 0, effort: float = np.inf) -> How:
         """Decide how to compute, once for all problems and folds; numbers are of no classes."""

@@ -50,6 +50,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
             fit_numbers(self, X, y, sample_weight, loss, context)
             return
         samples = check_numbers(self, X, y, sample_weight, loss.is_log)
+        self._check_extent(samples)
         if not self._computes_on(samples.X):
             check_few(samples.X)
             samples = samples._replace(X=to_numpy(samples.X))

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from mercer._typing import Array, Flags, Index
 from mercer.array_api import is_of_torch, to_numpy
 from mercer.machines.problems import Solved, run_in_threads
+from mercer.shown import shown
 
 SURE_OF_A_CLASS = 20  # rows of each class that are among those that choose, if it has as many
 PATIENCE = 2  # values of C in a row that are worse than the best, after which larger ones are not tried, …
@@ -84,7 +85,7 @@ def split_classes(
         missing = np.setdiff1d(np.arange(len(classes)), label[train])
         if len(missing) > 0:
             raise ValueError(
-                f"The training part of fold {k} holds no row of class {classes[missing[0]]}. Use "
+                f"The training part of fold {k} holds no row of class {shown(classes[missing[0]])}. Use "
                 "stratified folds (an integer cv), fewer folds, or more rows of that class."
             )
         if len(test) == 0:

@@ -10,6 +10,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer._typing import Array
 from mercer.parameters import check_positive
 
+LEAST_WIDTH = 1e-290  # between the fences: values that are nearer to each other have few digits left
+
 
 class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Standardise features whose outliers are first moved to Tukey's fences.
@@ -61,10 +63,22 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_positive(self.reach, "reach")
         rows: Array = validate_data(self, X, dtype=np.float64)
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weight = weight / (weight.max() or 1.0)  # whose sums, and squares with it, are numbers
         fences = np.array([_fences(column, weight, self.reach) for column in rows.T])
         self.low_, self.high_ = fences.T.copy()
-        standard = StandardScaler().fit(np.clip(rows, self.low_, self.high_), sample_weight=weight)
-        self.mean_, self.scale_ = standard.mean_, standard.scale_
+        with np.errstate(over="ignore"):
+            width = self.high_ - self.low_
+        if not np.all(np.isfinite(width)):
+            raise ValueError(
+                f"Values of feature {int(np.argmin(np.isfinite(width)))} are too far apart to compute with: "
+                "divide them by a large number."
+            )
+        unit = np.where(width > LEAST_WIDTH, width, 1.0)
+        standard = StandardScaler().fit(
+            (np.clip(rows, self.low_, self.high_) - self.low_) / unit, sample_weight=weight
+        )
+        self.mean_ = self.low_ + unit * standard.mean_
+        self.scale_ = np.where(width > LEAST_WIDTH, unit * standard.scale_, 1.0)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -84,7 +98,7 @@ def _fences(values: Array, weight: Array, reach: float) -> tuple[float, float]:
     other = values != middle
     if 0.0 < weight[other].sum() <= 0.5 * weight.sum():
         first, third = _quantiles(values[other], weight[other], [0.25, 0.75])
-    far = reach * (third - first)
+    far = reach * (third - first)  # a float of Python: too large a one is infinite, without a warning
     return min(first - far, middle), max(third + far, middle)
 
 

@@ -126,7 +126,7 @@ def _call_libsvm(K: Array, label: Index, C: Array, tol: float, max_iter: int, wa
         before, most = _objective(K, found), min(3 * most, MOST_STEPS)
         found, stopped = _try_libsvm(K, label, C, tol, most)
         gain = before - _objective(K, found)
-        circles = stopped and (gain <= PROGRESS * abs(before) or most == MOST_STEPS)
+        circles = stopped and (not gain > PROGRESS * abs(before) or most == MOST_STEPS)  # or no number
     for times in LESS_ACCURATE if circles else ():
         found, stopped = _try_libsvm(K, label, C, times * tol, most)
         if not stopped:

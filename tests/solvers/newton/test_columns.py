@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from mercer.solvers.newton.columns import bin_columns, choose_knots, code_columns, count_below
@@ -145,3 +145,18 @@ def test_a_value_that_fills_a_bin_alone_is_a_knot_and_the_others_share_the_rest(
     knots = choose_knots(rng.permutation(column), 16)
     assert len(knots) == 16
     assert knots[0] == 0.0
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 4, 8, 16])
+def test_the_last_digit_of_a_unit_does_not_decide_in_which_bin_a_value_is(n_bins):
+    """Values on a grid are often midway between two knots; columns in another order have another unit."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.round(7.0 * rng.standard_normal((60, 4))) / 7.0
+        X -= X.min(axis=0)
+        codes = []
+        for unit in (0.7, np.nextafter(0.7, 1.0), np.nextafter(0.7, 0.0), 1.3):
+            knots = [choose_knots(column, n_bins) for column in (X / unit).T]
+            codes.append(bin_columns(X, knots, lambda rows, unit=unit: rows / unit).code)
+        for code in codes[1:]:
+            assert_array_equal(code, codes[0])

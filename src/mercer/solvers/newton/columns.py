@@ -10,6 +10,8 @@ from mercer.compiled import njit
 from mercer.solvers.newton.products import CodedColumns, Codes
 
 BLOCK = 2**14  # rows that are put into bins at a time
+SAME = 1e-14  # of a knot: the mean of a bin that is so near to a value differs from it by rounding
+ROUNDING = 1e-9  # of the distance of two knots: a value so little above their middle is in the middle
 
 
 def code_columns(X: Array) -> CodedColumns:
@@ -32,8 +34,11 @@ def select_rows(columns: CodedColumns, rows: Index) -> CodedColumns:
 
 
 def bin_columns(X: Array, knots: list[Array], convert: Callable[[Array], Array] = np.asarray) -> CodedColumns:
-    """Move each value of X (n, D), converted, to the nearest of its feature's ascending knots."""
-    table, middles = _as_table(knots), [(k[1:] + k[:-1]) / 2 for k in knots]
+    """Move each value of X (n, D), converted, to the nearest of its feature's ascending knots.
+
+    Of two that are equally near, the lower one.
+    """
+    table, middles = _as_table(knots), [between(k[:-1], k[1:]) for k in knots]
     code: Codes = np.empty(X.shape[::-1], dtype=_kind_of_code(table))
     for start in range(0, len(X), BLOCK):  # rows that stay in the cache while they are turned round
         rows = slice(start, start + BLOCK)
@@ -41,6 +46,11 @@ def bin_columns(X: Array, knots: list[Array], convert: Callable[[Array], Array] 
         for d, middle in enumerate(middles):
             count_below(block[d], middle, code[d, rows])
     return CodedColumns(code, table)
+
+
+def between(lower: Any, upper: Any) -> Any:
+    """Return where the lower of two knots ends: hardly above the middle, whose last digit is an accident."""
+    return lower + (0.5 + ROUNDING) * (upper - lower)
 
 
 def choose_knots(column: Any, max_bins: int, xp: Any = np) -> Any:
@@ -59,7 +69,9 @@ def choose_knots(column: Any, max_bins: int, xp: Any = np) -> Any:
     centre = others.mean()  # sums from there on lose no digits
     sums = xp.concat([0.0 * others[:1], (others - centre).cumsum(0)])[edges]
     means = centre + (sums[1:] - sums[:-1]) / xp.asarray(np.diff(edges), device=column.device)
-    return xp.unique_values(xp.concat([distinct[common], means]))
+    knots = xp.unique_values(xp.concat([distinct[common], means]))
+    apart = knots[1:] - knots[:-1] > SAME * xp.abs(knots[1:])
+    return knots[xp.concat([knots[:1] == knots[:1], apart])]
 
 
 def _as_table(values: list[Array]) -> Array:

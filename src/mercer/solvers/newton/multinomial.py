@@ -90,8 +90,13 @@ def solve_softmax_path(
     for C in Cs:
         with one_thread(axes.F.shape[1] < MANY):
             search = Search(axes, Y, C * weight, W, b)
-            n_iter, stop = 0, False
-            while n_iter < max_iter and not stop and search.residual() > tol and search.advance():
+            n_iter, stop, least, n_idle = 0, False, np.inf, 0
+            while n_iter < max_iter and not stop and n_idle <= SETTINGS.patience:
+                residual = search.residual()
+                n_idle = 0 if residual < 0.99 * least else n_idle + 1
+                least = min(least, residual)
+                if residual <= tol or not search.advance():
+                    break
                 n_iter += 1
                 stop = progress is not None and bool(progress(n_iter))
             W, b, solution = search.W, search.b, search.solution(n_iter)

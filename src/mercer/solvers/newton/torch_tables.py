@@ -169,7 +169,7 @@ def bin_tensor(X: Any, knots: Any, convert: Callable[[Any], Any]) -> Any:
 
     Blocks of rows are turned round first: their columns would be read from all over the memory.
     """
-    middle = (knots[:, 1:] + knots[:, :-1]) / 2
+    middle = columns.between(knots[:, :-1], knots[:, 1:])
     middle[knots[:, 1:] == knots[:, :-1]] = torch.inf
     kind = torch.uint8 if knots.shape[1] <= 256 else torch.int32
     code = torch.empty((len(knots), len(X)), dtype=kind, device=X.device)
