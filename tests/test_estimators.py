@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baseline_registry import BASELINES
-from mercer import ClippedScaler, KernelRegressor, TableEncoder, TreeRegressor, TreeSVC
+from mercer import ClippedScaler, KernelRegressor, KernelSearchCV, TableEncoder, TreeRegressor, TreeSVC
 from registry import ESTIMATORS
 
 
