@@ -91,7 +91,7 @@ def test_the_search_takes_a_table_with_categories_dates_and_gaps(tmp_path):
     (table, y), (new, truth) = make_table(), make_table(seed=1)
     some = {"linear": KernelSVC(), "stump": StumpSVC()}
     search = KernelSearchCV(some, random_state=0).fit(table, y, unlabelled=new)
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder().fit(pd.concat([table, new]))  # of all samples, labelled or not
     by_hand = KernelSearchCV(some, random_state=0).fit(
         encoder.transform(table), y, unlabelled=encoder.transform(new)
     )
