@@ -18,12 +18,14 @@ from mercer.array_api import namespace
 from mercer.limits import one_thread
 from mercer.solvers.newton.driver import SETTINGS
 from mercer.solvers.newton.features import MANY
+from mercer.solvers.newton.rows import SUM_TOL
 
 BLOCK = 4096  # rows whose products are added up in double precision
 LEAST_SIZE = 1e-12  # of an eigenvalue, as a share of the largest: less is rounding errors
 MOST_PRODUCTS = 200  # of a Newton step
 CG_TOL = 0.2  # of the gradient's norm that a Newton step leaves
 MOST_HALVINGS = 30
+DIGITS = 1e-14  # of an objective: smaller changes are rounding errors, and no reason to stop
 SUFFICIENT = 1e-4  # share of the decrease that the slope promises
 TINY = 1e-300
 
@@ -130,12 +132,14 @@ class Search:
         self.loss = float(xp.sum(self.C * (top + xp.log(total) - xp.sum(self.Y * f, axis=1, keepdims=True))))
         coef = self.C * (self.P - self.Y)
         self.gradient, self.mass = self.W + self._add_up(coef), xp.sum(coef, axis=0)
+        self.rounding = SUM_TOL * float(xp.sum(xp.abs(coef)))
         self.square = float(xp.sum(self.W**2))
 
     def _gap(self) -> float:
         """Return the duality gap: the rows' coefficients are those of a dual solution but for their sums."""
-        outside = (self.xp.abs(self.b) + 1.0) * self.xp.abs(self.mass)
-        return 0.5 * float(self.xp.sum(self.gradient**2)) + float(self.xp.sum(outside))
+        xp, mass = self.xp, self.xp.abs(self.mass)
+        outside = (xp.abs(self.b) + 1.0) * xp.where(mass > self.rounding, mass, 0.0)
+        return 0.5 * float(xp.sum(self.gradient**2)) + float(xp.sum(outside))
 
     def residual(self) -> float:
         """Return what is to be at most `tol`: ten times the relative duality gap."""
@@ -155,7 +159,7 @@ class Search:
         for _ in range(MOST_HALVINGS):
             self.W, self.b = W + share * V, b + share * v
             self._look(f + share * change)
-            if 0.5 * self.square + self.loss <= before + SUFFICIENT * share * slope:
+            if 0.5 * self.square + self.loss <= before + SUFFICIENT * share * slope + DIGITS * abs(before):
                 return True
             share *= 0.5
         return False
