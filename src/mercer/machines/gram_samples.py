@@ -262,7 +262,8 @@ def compute_gram(kernel: Any, X: Array) -> tuple[Array, Array]:
             K = xp.concat([xp.astype(gram_of(kernel, X[block], X), xp.float64) for block in blocks])
         largest = max(float(K.max()), -float(K.min()))
     check_size(X, largest)
-    K = K if K.flags.writeable and K.flags.owndata else K.copy() if is_of_numpy(K) else K
+    if is_of_numpy(K) and not (K.flags.writeable and K.flags.owndata):
+        K = K.copy()
     return centre(K)
 
 
