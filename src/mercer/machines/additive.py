@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array, Index
-from mercer.array_api import is_of_numpy, like, namespace
+from mercer.array_api import is_of_numpy, like, namespace, to_numpy
 from mercer.machines.extent import with_digits
 from mercer.machines.functions import AdditiveFunction, Units
 from mercer.machines.problems import MAX_STEPS
@@ -66,7 +66,7 @@ class TrainingRows(NamedTuple):
         choose the bins.
         """
         if max_bins is None or is_of_numpy(X):
-            X = X if directions is None else X @ directions
+            X = to_numpy(X if directions is None else X @ directions)  # exact problems are of NumPy
             units = Units.of(X)
             if max_bins is None:
                 code, value = code_columns(X)

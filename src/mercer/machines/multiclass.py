@@ -22,7 +22,8 @@ def split_problems(label: Index, weight: Array, n_classes: int, scheme: str) -> 
     xp = namespace(label)
     if n_classes == 2 or scheme != "ovo":
         positive = [1] if n_classes == 2 else range(n_classes)
-        each = [Problem(None, xp.where(label == k, 1.0, -1.0), weight) for k in positive]
+        signs = (2.0 * xp.astype(label == k, xp.float64) - 1.0 for k in positive)
+        each = [Problem(None, y, weight) for y in signs]
         return Problems(each, label, weight, "ovo" if n_classes == 2 else scheme)
     everything = xp.arange(len(label), device=label.device)
     rows = [everything[label == k] for k in range(n_classes)]
