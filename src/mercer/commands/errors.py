@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from mercer.persistence import ModelFileError
 from mercer.preprocessing import TableError
+from mercer.shown import printable
 
 FAILED, WRONG_REQUEST, INTERRUPTED = 1, 2, 130  # 130 is what a shell reports after Ctrl-C
 DEBUG = "--debug"
@@ -57,8 +58,7 @@ def _run(main: Callable[..., Any], args: Sequence[str] | None, *rest: Any) -> No
 
 def one_line(text: object) -> str:
     """Return a text on one line, without characters that a terminal obeys."""
-    words = " ".join(str(text).split())
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words)
+    return printable(" ".join(str(text).split()))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs
 from mercer.files import replace_file
 from mercer.preprocessing.missing import WORDS, as_written
+from mercer.shown import printable
 
 ROLES = ("row", "prediction", "probability", "low", "high")  # what the other columns are called
 EXAMPLES = """For example:
@@ -70,7 +72,8 @@ def predict(
         found = predictions(loaded, table, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)
     if output is None:
-        typer.echo(text, nl=False)
+        # a file or a pipe gets what is there; a terminal would obey control characters in names
+        typer.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
     else:
         replace_file(output, text.encode("utf-8"))
         typer.echo(f"{len(found)} predictions were written to {output}.", err=True)
