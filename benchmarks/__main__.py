@@ -22,6 +22,7 @@ LONG = (
     "budget",
     "coverage",
     "tables",
+    "small_tables",
     "numbers",
     "gpu",
 )  # an hour or more, or another machine; with options of their own
