@@ -31,6 +31,7 @@ KINDS = {
     "codes that begin with zeros": (["007", "7", "007", "12"], CategoryColumn),
     "one value and gaps": (["x", None, "x", None, "x"], CategoryColumn),
     "one number and gaps": (["5", None, None, "5", "5"], NumberColumn),
+    "39 labels of several words": ([f"{WORDS[k % 39 % 4]} {k % 39}" for k in range(5 * 39)], CategoryColumn),
     "sentences": ([f"{WORDS[k % 4]} number {k}" for k in range(40)], TextColumn),
 }
 

@@ -50,6 +50,7 @@ def test_parts_are_those_of_the_calendar():
     for k, moment in enumerate(MOMENTS):
         assert parts["year"][k] == moment.year
         assert parts["month"][k] == moment.month
+        assert parts["day of the year"][k] == moment.timetuple().tm_yday
         assert parts["weekday"][k] == calendar.weekday(moment.year, moment.month, moment.day)
         assert_allclose(parts["days"][k], (moment - START).total_seconds() / 86400)
         assert_allclose(parts["hour"][k], moment.hour + moment.minute / 60)
@@ -60,6 +61,7 @@ def test_days_before_1970_are_days_too():
     moment = datetime(1899, 3, 5, 18, tzinfo=UTC)
     parts = date_parts(np.array([moment.timestamp()]), 0.0)
     assert (parts["year"][0], parts["month"][0], parts["weekday"][0]) == (1899, 3, moment.weekday())
+    assert parts["day of the year"][0] == 31 + 28 + 5
     assert parts["hour"][0] == 18
 
 

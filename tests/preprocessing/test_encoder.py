@@ -64,10 +64,11 @@ def test_many_gaps_have_a_feature_of_their_own():
 
 def test_dates_become_the_parts_that_vary():
     encoder = TableEncoder().fit(table_of(day=["2024-01-31", "2024-02-01", None, "2024-02-05"]))
-    assert list(encoder.get_feature_names_out()) == ["day: month", "day: weekday", "day: days"]
+    parts = ["month", "day of the year", "weekday", "days"]
+    assert list(encoder.get_feature_names_out()) == [f"day: {part}" for part in parts]
     found = encoder.transform(table_of(day=["31.01.2024", "07.02.2024", None]))  # also in another format
-    assert_array_equal(found[:2], [[1, 2, 0], [2, 2, 7]])
-    assert_array_equal(found[2], [2, 2, 1])  # medians
+    assert_array_equal(found[:2], [[1, 31, 2, 0], [2, 38, 2, 7]])
+    assert_array_equal(found[2], [2, 32, 2, 1])  # medians
 
 
 def test_text_becomes_components_of_word_frequencies():

@@ -31,6 +31,7 @@ from mercer.preprocessing.numbers import (
 
 FEW_VALUES = 20  # up to this many distinct values may be codes, even if they look like numbers
 MANY_VALUES = 50  # the maximum number of one-hot columns per categorical column
+LABELS = 5.0  # rows a value, on average, from which texts are labels, however many words these have
 REPEATED = 0.25  # of the rows must have a category that another row has, if there are many
 MARKED_GAPS = 0.05  # of the cells: if so many are missing, a feature says which
 TEXT_WORDS = 3.0  # in a cell of free text, on average; names and ids have fewer
@@ -119,7 +120,8 @@ def _texts(texts: pd.Series, name: str) -> Choice:
     if n_values == 1 and n_known == len(texts):
         return Choice(None, "it has a single value")
     is_unique = n_values == n_known > 2
-    if is_unique or n_values > FEW_VALUES:
+    are_labels = n_values <= MANY_VALUES and n_known >= LABELS * n_values
+    if is_unique or (n_values > FEW_VALUES and not are_labels):
         kind = _free_text(texts, name)
         if kind is not None:
             return Choice(kind)

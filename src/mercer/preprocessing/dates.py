@@ -20,7 +20,7 @@ LETTERS = ("%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y")  # of e-mails, an
 FORMATS = (ISO, *DAYS, *(f"{day} {clock}" for day in DAYS for clock in CLOCK), *CLOCK, *LETTERS)
 DIGITS = "%Y%m%d"  # which may be a number too
 YEARS = (1900, 2100)  # in which eight digits are a date
-PARTS = ("year", "month", "weekday", "days", "hour")
+PARTS = ("year", "month", "day of the year", "weekday", "days", "hour")
 FIRST_CELLS = 50  # on which formats are tried, before they are on all
 
 
@@ -58,7 +58,7 @@ def parse_dates(column: pd.Series, written: str) -> Array | None:
 
 
 def date_parts(seconds: Array, first: float) -> dict[str, Array]:
-    """Return year, month, weekday (0 is Monday), days since the first date, and hour.
+    """Return year, month, day of the year from 1, weekday (0 is Monday), days since the first date, and hour.
 
     Parameters
     ----------
@@ -69,10 +69,11 @@ def date_parts(seconds: Array, first: float) -> dict[str, Array]:
     """
     days = np.floor(seconds / 86400.0)
     whole = np.where(np.isnan(days), 0.0, days).astype("datetime64[D]")
-    months = whole.astype("datetime64[M]").astype(int)
+    months, new_year = whole.astype("datetime64[M]").astype(int), whole.astype("datetime64[Y]")
     parts = {
         "year": 1970.0 + np.floor(months / 12.0),
         "month": 1.0 + months % 12,
+        "day of the year": 1.0 + (whole - new_year.astype(whole.dtype)).astype(int),
         "weekday": (whole.astype(int) + 3.0) % 7,
         "days": (seconds - first) / 86400.0,
         "hour": (seconds - 86400.0 * days) / 3600.0,

@@ -40,10 +40,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Numbers are used as they are, also with thousands separators, decimal commas, currencies or a unit;
     missing ones are replaced by the median, and marked by a feature of their own if they are many. Dates
-    become year, month, weekday, days since the first, and hour, as far as these vary. Categories are one-hot
-    encoded, with a feature for missing cells, and one for rare categories if there are more than fifty. Free
-    text becomes ten TF-IDF components. Columns of a single value, of row numbers, and of texts that are all
-    different and have no words in common, are dropped; `dropped_` says why.
+    become year, month, day of the year, weekday, days since the first, and hour, as far as these vary.
+    Categories are one-hot encoded, with a feature for missing cells, and one for rare categories if there are
+    more than fifty. Free text becomes ten TF-IDF components. Columns of a single value, of row numbers, and
+    of texts that are all different and have no words in common, are dropped; `dropped_` says why.
 
     The target is not used. Scale the features after it, for example by `ClippedScaler`.
 

@@ -42,7 +42,7 @@ class NumberColumn(NamedTuple):
 
 
 class DateColumn(NamedTuple):
-    """Dates: year, month, weekday, days since the first, hour, as far as these vary."""
+    """Dates: year, month, day of the year, weekday, days since the first, hour, as far as these vary."""
 
     name: str
     written: str
