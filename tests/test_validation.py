@@ -106,7 +106,7 @@ def test_the_search_takes_a_table_with_categories_dates_and_gaps(tmp_path):
 
 def test_the_search_takes_a_table_with_pairs():
     table, y = make_table()
-    pairs = Pairs.from_labels(y[:20])
+    pairs = Pairs.from_labels(y[:40])
     search = KernelSearchCV({"idealized": IdealizedKernel(C_dissimilar=1e6)}, random_state=0).fit(
         table, pairs=pairs
     )
