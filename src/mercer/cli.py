@@ -21,6 +21,7 @@ COMMANDS = (
     "predict",
     "show",
     "similar",
+    "export",
     "match",
     "group",
     "ask",
