@@ -22,6 +22,7 @@ COMMANDS = (
     "show",
     "explain",
     "similar",
+    "export",
     "match",
     "group",
     "ask",
