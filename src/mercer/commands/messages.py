@@ -104,9 +104,9 @@ def _tested(test: Mapping[str, Any] | None, result: SearchResult) -> str:
     """Say how good the model is on rows that were kept from the search."""
     if test is None:
         return ""
-    ends = [np.nan if end is None else end for end in (test["low"], test["high"])]
+    low, high = (np.nan if end is None else end for end in (test["low"], test["high"]))
     error = result.measure.std_error if result.measure else np.nan
-    measure = Measure(result.metric, test["value"], error, *ends)
+    measure = Measure(result.metric, test["value"], error, low, high)
     interval = f" ({interval_of(measure)})" if interval_of(measure) else ""
     said = f"{result.metric.name} {describe_value(measure)}{interval}"
     return f"On the {count(test['rows'], 'row')} of {test['data']}: {said}."
