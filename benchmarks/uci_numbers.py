@@ -1,8 +1,9 @@
-"""Numbers of every size: the search beside boosting, and published errors of other methods on the same splits.
+"""Numbers of every size: the search beside boosting and published errors, on the same splits.
 
 The sets are those of À la carte (2015) and Deep Kernel Learning (2016), in ``$MERCER_DATA/uci_numbers``:
 `X`, `y` and `test`, a column for each split. The published root mean squared errors were noted from memory,
-not from the papers' pages. The budget counts seconds of the processor. Each cell, a method on a split, is kept in a file: who interrupts it goes on where it was.
+not from the papers' pages. The budget counts seconds of the processor.
+Each cell, a method on a split, is kept in a file: who interrupts it goes on where it was.
 """
 
 import argparse
