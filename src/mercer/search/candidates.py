@@ -185,6 +185,7 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     bins = 256 if n_rows > MANY_ROWS else None
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
+    shapes = {"learner__base": ["tree", "rbf"], "learner__width": [0.25, 0.5, 1.0]}
     ridge = BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
@@ -199,7 +200,9 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
         ),
-        Candidate("relevance", KernelRegressor(relevance, **how), {}, ridge),
+        Candidate(
+            "relevance", KernelRegressor(relevance, **how), shapes if n_rows > MANY_ROWS else {}, ridge
+        ),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]
 
