@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 from mercer._typing import Array, Index
 from mercer.learners.base import check_unlabelled
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.search.blend import Ballot
+from mercer.search.blend import SETTINGS, Ballot
 from mercer.search.clock import Clock, Deadline, WallClock
 from mercer.search.fitting import Fitted, reason
 from mercer.search.race import Race, names_of
@@ -123,7 +123,11 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             self.best_estimator_, self.best_kernel_ = pipelines[0], members.fitted[0].unscaled_kernel
         self.best_index_ = main
         self.held_out_ = HeldOut(rows[ballot.rows], task.said(values, finish))
-        settings = {name: race.entries[e].setting for name, e in zip(names, members.entries, strict=True)}
+        shares: dict[str, float] = {}
+        settings: dict[str, dict[str, Any]] = {}
+        for name, e, weight in zip(names, members.entries, members.weights.tolist(), strict=True):
+            shares[name] = shares.get(name, 0.0) + weight
+            settings.setdefault(name, race.entries[e].setting)
         lines = tuple(
             one._replace(settings=settings[one.name]) if one.name in settings else one
             for one in result.candidates
@@ -140,10 +144,10 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             n_fitted=members.n_rows if self.refit else 0,
             stopped="interrupt" if interrupted else stopped or ("budget" if race.waits else None),
             gain=gain,
-            versus=versus if names != [task.reference] else Difference(),
+            versus=versus if set(names) != {task.reference} else Difference(),
             n_splits=int(race.wanted[main]),
             n_trained=int(race.n_trained[main]),
-            blend=dict(zip(names, members.weights.tolist(), strict=True)),
+            blend=shares,
             decision=task.describe(finish),
         )
 
@@ -155,7 +159,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         while True:
             race.check_some_worked()
             best = race.choose(race.finalists())
-            ballot = Ballot.of(race, [int(race.rule.candidate[best])] if alone else None)
+            only = [int(race.rule.candidate[best])] if alone else None
+            ballot = Ballot.of(race, only, 1 if alone else SETTINGS)
             every = np.arange(len(ballot.rows))
             own = [int(np.flatnonzero(ballot.entries == best)[0])] if alone else ballot.own(every)
             weights, _ = ballot.weigh(own, every)
@@ -165,11 +170,13 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             if fitted:
                 break
         if len(fitted) < len(wanted):
-            ballot = Ballot.of(race, [int(race.rule.candidate[e]) for e in fitted])
+            ballot = Ballot.of(race, [int(race.rule.candidate[e]) for e in fitted], ballot.n_settings)
             every = np.arange(len(ballot.rows))
         own = [int(np.flatnonzero(ballot.entries == e)[0]) for e in fitted]
         weights, units = ballot.weigh(own, every)
-        kept = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
+        of = race.rule.candidate[list(fitted)]
+        share = np.bincount(of, weights)[of]  # a candidate counts by all of its settings
+        kept = [k for k in np.lexsort([-weights, of, -share.round(9)]) if weights[k] > 0]
         entries = [list(fitted)[k] for k in kept]
         chosen = Chosen(
             ballot,

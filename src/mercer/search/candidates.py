@@ -21,6 +21,7 @@ from mercer.machines import (
     TreeRegressor,
     TreeSVC,
 )
+from mercer.search.trees import BoostingClassifier, ForestClassifier
 
 REFERENCE, NUMBER_REFERENCE = "RBF-SVM", "RBF-ridge"  # what the others are compared with
 NAMES = (
@@ -36,6 +37,9 @@ NAMES = (
     "linear",
     "boosted",
     "idealized",
+    "RBF-squares",
+    "forest",
+    "boosting",
     "kernelboost",
 )  # of the default candidates, in the order without unlabelled rows
 NUMBER_NAMES = ("tree", "perceptron", NUMBER_REFERENCE, "stump", "relevance", "linear")
@@ -44,10 +48,13 @@ RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 USUAL_PENALTIES = [1e3, 1e4]  # few rows hardly tell the others apart from these
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
-TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
+TREE_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
+FOREST_GRID = {"random_splits": [True, False], "min_samples_leaf": [1, 3]}
+BOOSTING_GRID = {"learning_rate": [0.05, 0.12], "max_leaf_nodes": [6, 24]}
+SQUARES_CS = [0.1, 1.0, 8.0, 64.0]
 STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
 LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
@@ -58,10 +65,12 @@ LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram
 BY_LANDMARKS = 0.7  # the power with which time grows: most of it is for the landmarks themselves
 RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
+BOOSTED_CLASSES = 20  # up to so many: each round grows a tree for each class
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
 STUMPS = (StumpSVC, StumpRegressor)
+RBF = sk_kernels.RBF(1.0, "fixed")
 
 
 class Candidate(NamedTuple):
@@ -84,10 +93,11 @@ class Candidate(NamedTuple):
 def default_candidates(
     n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False, n_classes: int = 2
 ) -> list[Candidate]:
-    """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
+    """Return the kernels of mercer, an RBF and a linear SVM, and trees, for rows that are standardised.
 
     Of two classes some minimise the log loss: what ranks samples, and makes probabilities, the hinge does not
-    say. Of several, pairs of classes are coupled, which does the same for hinges in less time.
+    say. Of several, pairs of classes are coupled, which does the same for hinges in less time. Least squares
+    take one decomposition for all classes, however many. Trees make other mistakes than kernels.
 
     First those that are good on most data (of rows without labels only KernelBoost makes much); the order and
     what is left out of the learners' full strength for the sake of time were settled on the sets of [LL05],
@@ -145,6 +155,14 @@ def default_candidates(
         Candidate("linear", KernelSVC(**loss), {"C": LOGISTIC_CS}, 1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, 1.5, on_request),
+        Candidate(
+            "RBF-squares",
+            KernelSVC(RBF, loss="squared_error", multi_class="ovr", **seed),
+            {"C": SQUARES_CS, "learner__length_scale": [float(np.sqrt(n_features) * k) for k in (0.5, 1, 2)]},
+            BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5,
+        ),
+        Candidate("forest", ForestClassifier(**seed), FOREST_GRID, 1.2),
+        Candidate("boosting", BoostingClassifier(**seed), BOOSTING_GRID, 1.0, n_classes > BOOSTED_CLASSES),
     ]
     kernelboost = Candidate(
         "kernelboost",
@@ -161,7 +179,7 @@ def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
     if not many:
         grid = {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}
         return Candidate(REFERENCE, SVC(max_iter=ENDLESS), grid, growth=2.3)
-    machine = KernelSVC(sk_kernels.RBF(1.0, "fixed"), method="landmarks", random_state=random_state)
+    machine = KernelSVC(RBF, method="landmarks", random_state=random_state)
     widths = [float(np.sqrt(0.5 / gamma)) for gamma in gammas]
     grid = {"C": [4.0, 32.0], "learner__length_scale": widths}
     return Candidate(REFERENCE, machine, grid, 2.3, gram_rows=LANDMARK_ROWS)
@@ -186,7 +204,7 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
         Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
             NUMBER_REFERENCE,
-            KernelRegressor(sk_kernels.RBF(1.0, "fixed"), **how),
+            KernelRegressor(RBF, **how),
             {"learner__length_scale": widths},
             2.5,
             gram_rows=RIDGE_ROWS,
