@@ -419,7 +419,6 @@ def test_the_report_is_given_the_rows_and_the_names_of_the_features(mercer, monk
     ]
     assert_allclose(given["X"], numbers_by_hand(make_table(), make_table()))
     assert list(given["y"]) == list(make_table()["state"])
-    assert (given["pairs"], given["unlabelled"]) == (None, None)
     assert given["row_names"] == list(range(N_ROWS))
     assert "One-hot encoded" in given["about"]["table"]
     assert given["about"]["data"] == "data.csv"
