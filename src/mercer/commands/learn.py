@@ -25,10 +25,9 @@ from mercer.persistence import save
 from mercer.persistence.model_file import prepare_to_save
 from mercer.preprocessing import QuantityError
 from mercer.preprocessing.targets import CLASS, NUMBER
-from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.pairs import PairTask
 from mercer.search.race import STARTING
-from mercer.search.scoring import KNOWN
+from mercer.search.scoring import KNOWN, NUMBER_SCORES
 from mercer.search.task import LabelTask, NumberTask
 
 EXAMPLES = """For example:

@@ -18,9 +18,8 @@ from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
 from mercer.search.interval import share_interval
-from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.pairs import PairTask
-from mercer.search.scoring import KNOWN
+from mercer.search.scoring import KNOWN, NUMBER_SCORES
 from mercer.search.task import LabelTask, NumberTask, Samples
 
 SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
