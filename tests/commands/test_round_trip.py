@@ -22,8 +22,8 @@ import mercer as library
 from commands.conftest import QUICK
 from commands.tables_at_hand import N_ROWS, make_table
 from mercer import cli
-from mercer.commands import interrupts, progress
 from mercer.commands import learn as learning
+from mercer.commands import progress
 from mercer.commands.messages import legend
 from mercer.commands.model import id_heading, result_of
 from mercer.persistence import describe
@@ -563,7 +563,7 @@ def python_s_own_handler():
 
 @pytest.mark.usefixtures("python_s_own_handler")
 def test_ctrl_c_is_acknowledged_at_once(capfd):
-    with pytest.raises(KeyboardInterrupt), interrupts.acknowledging_interrupts():
+    with pytest.raises(KeyboardInterrupt), progress.acknowledging_interrupts():
         signal.raise_signal(signal.SIGINT)
     assert "Stopping: the best so far is kept" in capfd.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer._typing import Array
-from mercer.commands.distances import distances
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
 from mercer.commands.model import Model, blaming_the_table, id_heading, load_model, read_rows
@@ -79,6 +78,15 @@ def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: 
         role = "class" if model.about.get("numbers") is None else "target"
         found[role] = as_written(table[target]).iloc[nearest].to_numpy()
     return found
+
+
+def distances(kernel: Any, X: Array, query: int) -> Array:
+    """Return ‖φ(x) − φ(q)‖ of all rows x to the query row q, in the feature space of the kernel."""
+    if kernel is None:
+        raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
+    q = X[query : query + 1]
+    squared = kernel.diag(X) - 2.0 * np.asarray(kernel(q, X))[0] + kernel.diag(q)
+    return np.sqrt(np.maximum(squared, 0.0))
 
 
 def remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
