@@ -24,6 +24,7 @@ LONG = (
     "tables",
     "small_tables",
     "numbers",
+    "uci_numbers",
     "gpu",
 )  # an hour or more, or another machine; with options of their own
 HELP = ("-h", "--help")

@@ -210,7 +210,7 @@ class Ballot(NamedTuple):
         weight = task.samples.weights[rows]
         return cls(
             task, entries, race.rule.candidate[entries], said, np.array(costs) * weight, places, rows,
-            _parts(race, places), n_settings,
+            parts_of(race, places), n_settings,
         )  # fmt: skip
 
     def own(self, where: Index) -> list[int]:
@@ -256,7 +256,7 @@ class Ballot(NamedTuple):
         return judged
 
 
-def _parts(race: Any, places: Index) -> Index:
+def parts_of(race: Any, places: Index) -> Index:
     """Return the folds; or, if they are few, parts with some of each fold and class, or of whole groups.
 
     What calibrates the models of one fold need not suit those of another.

@@ -26,7 +26,7 @@ from mercer.search.blend import SETTINGS, Ballot
 from mercer.search.clock import Clock, Deadline, WallClock
 from mercer.search.fitting import Fitted, reason
 from mercer.search.race import Race, names_of
-from mercer.search.ranking import FEW_DRAWS, Ranking
+from mercer.search.ranking import Ranking
 from mercer.search.result import Difference, SearchResult, SearchWarning
 from mercer.search.words import doubts
 from mercer.validation import encode_rows, from_arrow
@@ -110,7 +110,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         finish, entries = task.finish(values, ballot.rows), race.finalists()
         result = ranking.result()
         measure = ranking.of_losses(float(losses.mean()), losses, ballot.places, entries)
-        if not self.blend:  # the choice is among all settings, and the bootstrap tells what that is worth
+        if not self.blend:  # the choice is among all settings
             measure = ranking.measure(entries)
         self._forget()
         names = names_of(race, members.entries)
@@ -133,7 +133,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             for one in result.candidates
         )
         versus, gain = (
-            Difference() if other is None else ranking.compare_model(losses, ballot.places, entries, other)
+            ranking.compare_model(losses, ballot.places, entries, other)
             for other in (race.reference, race.baseline)
         )
         return result._replace(
@@ -320,7 +320,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         if not hasattr(self, "_skl_callbacks"):
             return False
         if time.monotonic() >= self._next_look:
-            self.result_ = Ranking(race, FEW_DRAWS).result()
+            self.result_ = Ranking(race).result()
             self._next_look = time.monotonic() + BETWEEN
         task = context.subcontext("candidate")
         task.call_on_fit_task_begin(estimator=self)

@@ -96,6 +96,9 @@ class Candidate(NamedTuple):
     grid: Mapping[str, Any]
     growth: float = 2.0  # the power of the number of rows with which its time rises
     on_request: bool = False  # whether it takes part only where it is named
+    gram_rows: int = (
+        0  # up to so many rows, of which landmarks could stand for all, the Gram matrix is faster
+    )
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
@@ -122,9 +125,8 @@ def default_candidates(
     few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
     seed: dict[str, Any] = {"random_state": random_state}
     bins: dict[str, Any] = {"max_bins": 256 if n_rows > MANY_ROWS else None}
-    method, growth = ("landmarks", BY_LANDMARKS) if many else ("auto", 2.0)
-    their_method, their_growth = ("landmarks", BY_LANDMARKS) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
-    log: dict[str, Any] = {"loss": "log_loss", "method": their_method}
+    method, theirs = ("landmarks" if n_rows > n else "auto" for n in (LANDMARK_ROWS, LOGISTIC_ROWS))
+    log: dict[str, Any] = {"loss": "log_loss", "method": theirs}
     loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
     forest_grid, boosting_grid = (FOREST_GRID, BOOSTING_GRID) if few else MANY_GRIDS
@@ -140,12 +142,21 @@ def default_candidates(
     penalties = {"learner__penalty": USUAL_PENALTIES if few else PENALTIES}
     on_request = few and not unlabelled
     candidates = [
-        Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, growth),
-        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth, not two),
-        Candidate("tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, growth, few),
-        Candidate("perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, growth),
+        Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, gram_rows=LANDMARK_ROWS),
+        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, 2.5, not two, LOGISTIC_ROWS),
         Candidate(
-            "perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two
+            "tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, 2.0, few, LANDMARK_ROWS
+        ),
+        Candidate(
+            "perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, gram_rows=LANDMARK_ROWS
+        ),
+        Candidate(
+            "perceptron-logistic",
+            PerceptronSVC(**log, **seed),
+            {"C": LOGISTIC_CS},
+            2.5,
+            not two,
+            LOGISTIC_ROWS,
         ),
         Candidate("superkernel", KernelSVC(Superkernel()), penalties),
         rbf_candidate(n_features, many, random_state),
@@ -154,7 +165,8 @@ def default_candidates(
             "relevance",  # which draws samples to learn from, if they are many
             KernelSVC(relevance, method=method),
             {"C": RELEVANCE_CS},
-            growth if few else 1.2,
+            2.0 if few else 1.2,
+            gram_rows=LANDMARK_ROWS,
         ),
         Candidate("linear", KernelSVC(**loss), {"C": LOGISTIC_CS}, 1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
@@ -163,7 +175,8 @@ def default_candidates(
             "RBF-squares",
             KernelSVC(RBF, loss="squared_error", multi_class="ovr", **seed),
             {"C": SQUARES_CS, "learner__length_scale": [float(np.sqrt(n_features) * k) for k in (0.5, 1, 2)]},
-            BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5,
+            2.5,
+            gram_rows=RIDGE_ROWS,
         ),
         Candidate("forest", ForestClassifier(**seed), forest_grid, 1.2),
         Candidate("boosting", BoostingClassifier(**seed), boosting_grid, 1.0, n_classes > BOOSTED_CLASSES),
@@ -185,7 +198,8 @@ def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
         return Candidate(REFERENCE, SVC(max_iter=ENDLESS), grid, growth=2.3)
     machine = KernelSVC(RBF, method="landmarks", random_state=random_state)
     widths = [float(np.sqrt(0.5 / gamma)) for gamma in gammas]
-    return Candidate(REFERENCE, machine, {"C": [4.0, 32.0], "learner__length_scale": widths}, BY_LANDMARKS)
+    grid = {"C": [4.0, 32.0], "learner__length_scale": widths}
+    return Candidate(REFERENCE, machine, grid, 2.3, gram_rows=LANDMARK_ROWS)
 
 
 def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
@@ -202,21 +216,28 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
     forest_grid, boosting_grid = (FOREST_GRID, BOOSTING_GRID) if n_rows <= FEW_ROWS else MANY_GRIDS
-    ridge = BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
+    shapes = {"learner__base": ["tree", "rbf"], "learner__width": [0.25, 0.5, 1.0]}
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
-        Candidate("tree", TreeRegressor(**seed), tree_grid, BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.0),
+        Candidate("tree", TreeRegressor(**seed), tree_grid, gram_rows=RIDGE_ROWS),
         Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
             NUMBER_REFERENCE,
             KernelRegressor(RBF, **how),
             {"learner__length_scale": widths},
-            ridge,
+            2.5,
+            gram_rows=RIDGE_ROWS,
         ),
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
         ),
-        Candidate("relevance", KernelRegressor(relevance, **how), {}, ridge),
+        Candidate(
+            "relevance",
+            KernelRegressor(relevance, **how),
+            shapes if n_rows > MANY_ROWS else {},
+            2.5,
+            gram_rows=RIDGE_ROWS,
+        ),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
         Candidate("forest", ForestRegressor(**seed), forest_grid, 1.2),
         Candidate("boosting", BoostingRegressor(**seed), boosting_grid, 1.0),

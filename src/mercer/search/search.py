@@ -79,7 +79,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         Number of candidates evaluated in parallel, by joblib. With a budget of less than 15 seconds it is
         one: processes take some to start.
     random_state : int, RandomState instance or None, default=None
-        Random seed of the folds, the bootstrap and the learners.
+        Random seed of the folds and the learners.
 
     Attributes
     ----------
