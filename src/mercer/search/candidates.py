@@ -63,13 +63,13 @@ PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 USUAL_PENALTIES = [1e3, 1e4]  # few rows hardly tell the others apart from these
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.25, 0.5, 1.0]}
-LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
+LOCAL_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
 FOREST_GRID = {"random_splits": [True, False], "min_samples_leaf": [1, 3]}
 BOOSTING_GRID = {"learning_rate": [0.05], "max_leaf_nodes": [6, 24]}
 MANY_GRIDS = {"random_splits": [True, False]}, {"learning_rate": [0.1], "max_leaf_nodes": [24]}
-SQUARES_CS = [0.1, 1.0, 8.0, 64.0]
+SQUARES_CS = [0.3, 3.0, 30.0]
 STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
 LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
