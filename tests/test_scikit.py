@@ -1,4 +1,4 @@
-"""One module alone asks scikit-learn for what is private, and it has stand-ins for what older releases lack."""
+"""One module alone asks scikit-learn for what is private; it has stand-ins for what older releases lack."""
 
 import ast
 import importlib
