@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from scipy.stats import chi2
-from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
@@ -22,6 +21,7 @@ from mercer.learners.sampling import draw
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory, one_thread
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
 from mercer.validation import check_rows, some_rows
 

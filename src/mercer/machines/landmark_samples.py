@@ -30,7 +30,7 @@ from mercer.machines.functions import KernelFunction
 from mercer.machines.problems import MAX_STEPS, How, Options, Problem, Problems, Solved, walk
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
 from mercer.solvers.newton import HINGE, LogLoss, Loss, SquaredError, solve_path, thin
-from mercer.solvers.newton.landmarks import LandmarkColumns, LandmarkRows, Landmarks, multiply, solve_squares
+from mercer.solvers.newton.landmarks import LandmarkColumns, LandmarkRows, Landmarks, solve_squares
 
 FIRST = 1000  # landmarks of the squared error, of which there are then twice as many, …
 GAIN = 0.03  # … and again, for as long as the held-out squared error falls by this share
@@ -38,7 +38,7 @@ MOST, SHARE = 10_000, 2  # landmarks at most, and one for so many samples
 WORK, PASSES = 2**39, 400  # m³ + PASSES n m at most: some 10 s
 MANY_ROWS = 5000  # with the squared error, from which on landmarks grow
 HELD_OUT = 2000  # samples, about
-AT_LEAST = 1000  # landmarks of a million samples, whose values then take 4 GB; of more samples fewer
+AT_LEAST = 800  # landmarks of a million samples, whose values then take 3.2 GB; of more samples fewer
 BLOCK = 2**22  # kernel values of double precision at a time: 32 MB
 
 
@@ -131,7 +131,7 @@ class LandmarkSamples(PreparedSamples):
     def spread(self, weight: Array) -> float:
         """Return the mean squared distance of the samples from their mean."""
         share = weight / weight.sum()
-        away = self.landmarks.reduce(np.asarray(self.columns.values.T @ share.astype(np.float32), np.float64))
+        away = self.columns.add_up(share)
         value, largest = float(share @ self.square - away @ away), float(share @ np.abs(self.square))
         return value if value > LEAST_SPREAD * largest else 0.0
 
@@ -141,10 +141,10 @@ class LandmarkSamples(PreparedSamples):
         some = thin(np.arange(n), max(2, n // HELD_OUT))
         bound = C * weight
         bound[some] = 0.0
-        K, errors = self.columns.values[some], np.empty((len(some), Y.shape[1]))
+        errors = np.empty((len(some), Y.shape[1]))
         for k, y in enumerate(Y.T):
             step = solve_squares(self.columns, y, bound, tol=1e-3)
-            errors[:, k] = y[some] - multiply(K, self.landmarks.expand(step.w)) - step.bias
+            errors[:, k] = y[some] - self.columns[some].multiply(step.w) - step.bias
         return errors, some
 
     def solve_path(
@@ -196,7 +196,7 @@ class LandmarkSamples(PreparedSamples):
 
     def _objective(self, problem: Problem, C: float, w: Array, bias: float) -> float:
         """Return that of the dual problem, as of other samples: minus the least of the primal one."""
-        error = problem.y - multiply(self.columns.values, self.landmarks.expand(w)) - bias
+        error = problem.y - self.columns.multiply(w) - bias
         return -0.5 * float(w @ w) - 0.5 * C * float(problem.weight @ error**2)
 
     def _describe(self, w: Array, bias: Array, *ends: Any) -> Solved:

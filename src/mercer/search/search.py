@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
+from mercer.scikit import with_callbacks
 from mercer.search.body import KernelSearch
 from mercer.search.number_scoring import R2, find_number_scoring
 from mercer.search.result import SearchWarning

@@ -10,8 +10,6 @@ from mercer.solvers.newton.landmarks import (
     LandmarkColumns,
     LandmarkRows,
     Landmarks,
-    add_up,
-    multiply,
     solve_squares,
     solve_step,
 )
@@ -30,15 +28,18 @@ def columns(rng):
 
 
 def features_of(columns):
-    return solve_triangular(columns.landmarks.triangle, columns.values.T.astype(float), trans="T").T
+    return solve_triangular(columns.landmarks.triangle, columns.base.T.astype(float), trans="T").T
 
 
 def test_products_are_those_of_features_in_double_precision(columns, rng):
     F, w, v = features_of(columns), rng.normal(size=M), rng.normal(size=N)
-    values = multiply(columns.values, columns.landmarks.expand(w))
-    assert_allclose(values, F @ w, atol=1e-9 * np.abs(F @ w).max())
-    sums = columns.landmarks.reduce(add_up(columns.values, v))
-    assert_allclose(sums, F.T @ v, atol=1e-9 * np.abs(F.T @ v).max())
+    assert_allclose(columns.multiply(w), F @ w, atol=1e-9 * np.abs(F @ w).max())
+    assert_allclose(columns.add_up(v), F.T @ v, atol=1e-9 * np.abs(F.T @ v).max())
+    some = columns[np.arange(0, N, 2)][np.array([3, 1, 50])]
+    assert_allclose(some.multiply(w), (F @ w)[[6, 2, 100]], atol=1e-9 * np.abs(F @ w).max())
+    assert_allclose(some.add_up(v[:3]), F[[6, 2, 100]].T @ v[:3], atol=1e-9 * np.abs(F).max())
+    assert some.base is columns.base  # nothing is copied
+    assert some.shape == (3, M)
 
 
 def test_a_step_solves_the_dense_system_of_its_weights_and_intercept(columns, rng):
@@ -48,11 +49,11 @@ def test_a_step_solves_the_dense_system_of_its_weights_and_intercept(columns, rn
     system = one.T @ (weight[:, None] * one)
     system.flat[: -1 : M + 2] += 1.0
     exact = np.linalg.solve(system, np.append(right, mass))
-    step = solve_step(columns.values, columns.landmarks, weight, right, mass, 1e-5)
+    step = solve_step(columns, weight, right, mass, 1e-5)
     assert step.residual <= 1e-5
     assert_allclose(step.w, exact[:-1], atol=3e-4 * np.abs(exact).max())
     assert_allclose(step.bias, exact[-1], atol=3e-4 * np.abs(exact).max())
-    again = solve_step(columns.values, columns.landmarks, weight, right, mass, 1e-3, start=step.w)
+    again = solve_step(columns, weight, right, mass, 1e-3, start=step.w)
     assert again.n_iter == 0
 
 
@@ -92,17 +93,6 @@ def test_newton_steps_end_where_those_of_features_do(columns, loss, rng):
         assert one.residual <= 1e-4
         assert_allclose(one.objective, rival.objective, rtol=1e-4)
         assert_allclose(one.bias + one.function.value, rival.bias + rival.function.value, atol=0.03)
-
-
-def test_rows_are_not_copied_before_they_are_needed(columns):
-    some = columns[np.arange(300)]
-    assert some.shape == (300, M)
-    K, weight = some.weighted(np.ones(300))
-    assert K is columns.values
-    assert weight.sum() == 300
-    few, weight = columns[np.array([5, 7])].weighted(np.array([1.0, 2.0]))
-    assert_allclose(few, columns.values[[5, 7]])
-    assert_allclose(weight, [1.0, 2.0])
 
 
 def test_landmarks_that_coincide_do_no_harm():

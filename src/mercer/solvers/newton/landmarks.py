@@ -19,7 +19,6 @@ rest, and a kernel need be positive only for coefficients of sum zero. They have
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -84,48 +83,36 @@ class LandmarkColumns:
     def __init__(self, base: NDArray[np.float32], landmarks: Landmarks, rows: Index | None = None) -> None:
         self.base, self.landmarks, self.rows = base, landmarks, rows
 
-    @cached_property
-    def values(self) -> NDArray[np.float32]:
-        """Return the values: a copy, if they are of some rows."""
-        return self.base if self.rows is None else self.base[self.rows]
-
     @property
     def shape(self) -> tuple[int, int]:
         """Return the number of rows, and of landmarks."""
         return len(self.base if self.rows is None else self.rows), self.base.shape[1]
 
     def __getitem__(self, rows: Index) -> "LandmarkColumns":
-        """Return the columns of some rows, which are not copied before they are needed."""
-        return LandmarkColumns(self.values, self.landmarks, rows)
+        """Return the columns of some rows: what there is of all stays where it is."""
+        return LandmarkColumns(self.base, self.landmarks, rows if self.rows is None else self.rows[rows])
 
-    def weighted(self, weight: Array) -> tuple[NDArray[np.float32], Array]:
-        """Return values and weights of the same rows: of all, with weights of zero, if these are most."""
-        if self.rows is None or 2 * len(self.rows) < len(self.base):
-            return self.values, weight
-        every = np.zeros(len(self.base))
-        every[self.rows] = weight
-        return self.base, every
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Yield the values block by block."""
+        n, m = self.shape
+        size = max(1, BLOCK // m)
+        for start in range(0, n, size):
+            some = slice(start, start + size)
+            yield some, self.base[some if self.rows is None else self.rows[some]]
 
+    def multiply(self, w: Array) -> Array:
+        """Return Φ w in double precision."""
+        a, out = self.landmarks.expand(w), np.empty(self.shape[0])
+        for some, K in self.blocks():
+            out[some] = K.astype(np.float64) @ a
+        return out
 
-def multiply(K: NDArray[np.float32], a: Array) -> Array:
-    """Return K a in double precision."""
-    out = np.empty(len(K))
-    for rows in _blocks(K):
-        out[rows] = K[rows].astype(np.float64) @ a
-    return out
-
-
-def add_up(K: NDArray[np.float32], v: Array) -> Array:
-    """Return Kᵀ v in double precision: T⁻ᵀ magnifies rounding errors, which would count as a duality gap."""
-    total = np.zeros(K.shape[1])
-    for rows in _blocks(K):
-        total += K[rows].astype(np.float64).T @ v[rows]
-    return total
-
-
-def _blocks(K: NDArray[np.float32]) -> Iterator[slice]:
-    size = max(1, BLOCK // K.shape[1])
-    return (slice(start, start + size) for start in range(0, len(K), size))
+    def add_up(self, v: Array) -> Array:
+        """Return Φᵀ v in double precision: T⁻ᵀ magnifies rounding errors, and the gap shows them."""
+        total = np.zeros(self.shape[1])
+        for some, K in self.blocks():
+            total += K.astype(np.float64).T @ v[some]
+        return self.landmarks.reduce(total)
 
 
 class Step(NamedTuple):
@@ -138,8 +125,7 @@ class Step(NamedTuple):
 
 
 def solve_step(
-    K: NDArray[np.float32],
-    landmarks: Landmarks,
+    columns: LandmarkColumns,
     weight: Array,
     right: Array,
     mass: float,
@@ -152,13 +138,13 @@ def solve_step(
     The intercept is eliminated. Each step is one pass over the rows: a block of them is multiplied by a
     vector, and its transpose by what comes of it, while it is in the cache.
     """
-    total = float(weight.sum())
-    mean = landmarks.reduce(add_up(K, weight)) / total  # Φᵀ W 1 / 1ᵀ W 1
+    landmarks, total = columns.landmarks, float(weight.sum())
+    mean = columns.add_up(weight) / total  # Φᵀ W 1 / 1ᵀ W 1
 
     def product(p: Array) -> Array:
-        a, shift, out = landmarks.expand(p).astype(np.float32), float(mean @ p), np.zeros(K.shape[1])
-        for rows in _blocks(K):  # in single precision: a step needs no more
-            out += K[rows].T @ (weight[rows] * ((K[rows] @ a) - shift)).astype(np.float32)
+        a, shift, out = landmarks.expand(p).astype(np.float32), float(mean @ p), np.zeros(len(p))
+        for some, K in columns.blocks():  # in single precision: a step needs no more
+            out += K.T @ (weight[some] * ((K @ a) - shift)).astype(np.float32)
         return p + landmarks.reduce(out)
 
     precondition = landmarks.preconditioner(total)
@@ -190,10 +176,9 @@ def solve_squares(
     start: Array | None = None,
 ) -> Step:
     """Minimise ½‖w‖² + ½ Σ weight_i (y_i − f_i)²: one such system gives w and b."""
-    K, landmarks = columns.values, columns.landmarks
     centre = float(weight @ y / weight.sum())
-    right = landmarks.reduce(add_up(K, weight * (y - centre)))
-    step = solve_step(K, landmarks, weight, right, 0.0, tol, max_iter, start)
+    right = columns.add_up(weight * (y - centre))
+    step = solve_step(columns, weight, right, 0.0, tol, max_iter, start)
     return step._replace(bias=step.bias + centre)
 
 
@@ -215,14 +200,14 @@ class LandmarkRows(VectorRows):
 
     def gather(self, columns: Any, coef: Any) -> Any:
         """Return K T⁻¹ w."""
-        return multiply(columns.values, columns.landmarks.expand(coef))
+        values: Array = columns.multiply(coef)
+        return values
 
     def scatter(self, columns: Any, v: Any) -> Any:
         """Return T⁻ᵀ Kᵀ v."""
         (rows,) = np.nonzero(v)
-        few = 4 * len(rows) < len(v)
-        K, v = (columns.values[rows], v[rows]) if few else (columns.values, v)
-        return columns.landmarks.reduce(add_up(K, v))
+        few = 2 * len(rows) < len(v)
+        return columns[rows].add_up(v[rows]) if few else columns.add_up(v)
 
     def represent(self, sums: Any) -> Any:
         """Return w of the function whose coefficients have these sums: they are it."""
@@ -244,6 +229,5 @@ class LandmarkRows(VectorRows):
         """Return the step to the minimum if the curvature stays, nearly: of inexact steps there are more."""
         if len(seen.curvature) == 0:
             return self.at(seen.away.coef, 0.0)
-        K, weight = seen.near.weighted(seen.curvature)
-        step = solve_step(K, self.columns.landmarks, weight, seen.away.coef, seen.mass, STEP_TOL)
+        step = solve_step(seen.near, seen.curvature, seen.away.coef, seen.mass, STEP_TOL)
         return self.at(step.w, step.bias)
