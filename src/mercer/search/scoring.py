@@ -29,6 +29,7 @@ from sklearn.metrics import check_scoring, make_scorer
 
 from mercer._typing import Array, Flags, Index
 from mercer.machines.selection import check_score
+from mercer.scikit import takes_weights
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.result import Metric
 
@@ -235,7 +236,7 @@ def of_whole_folds(given: Any, scorer: Any, of_one: str = "", positive: int = 1)
     """Return a score that is known for whole folds only; a user's own scorer gets no weights."""
     name = given if isinstance(given, str) else getattr(given, "__name__", "score")
     metric = make_metric(name, f"{name}{of_one}", "the mean over folds")
-    weighs = isinstance(given, str) and scorer._accept_sample_weight()
+    weighs = isinstance(given, str) and takes_weights(scorer)
     return Scoring(name, metric, None, scorer, 0.0, positive, weighs=weighs)
 
 
