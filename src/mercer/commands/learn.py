@@ -204,7 +204,7 @@ def learn(
         written["model"] = write_or_keep(model, lambda path: save(learned.search, path, about=learned.about))
     if report is not None:
         say("Writing the report, which takes some seconds more.", file=sys.stderr)
-        written["report"] = write_or_keep(report, lambda path: _write_report(path, task, learned))
+        written["report"] = write_or_keep(report, lambda path: _write_report(path, model, task, learned))
     files = {name: None if path is None else str(path) for name, path in written.items()}
     _print(learned.about, files, as_json=as_json)
     if learned.search.stopped_ == "interrupt":
@@ -405,7 +405,7 @@ def _count(y: Any) -> dict[str, int]:
     return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
 
 
-def _write_report(path: Path, task: Task, learned: Learned) -> None:
+def _write_report(path: Path, model: Path | None, task: Task, learned: Learned) -> None:
     """Write the page. It is written aside and then renamed."""
     from mercer.report import write_report  # it takes a second
 
@@ -414,12 +414,11 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
         task.X,
         task.y,
         path,
-        pairs=task.pairs,
-        unlabelled=task.unlabelled,
         row_names=task.row_names,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
             "data": Path(task.source).name,
+            **({} if model is None else {"model": str(model)}),
             **({"target": task.request.target} if task.request.target else {}),
             "table": " ".join(data_sentences(learned.about)),
             "seconds": learned.about["seconds"],

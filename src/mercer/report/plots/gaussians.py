@@ -9,7 +9,7 @@ from mercer._typing import Array
 from mercer.kernels import Mixture, Rescaled
 from mercer.kernels.base import as_rows
 from mercer.report.plots.embedding import MOST_IN_LEGEND
-from mercer.report.plots.style import draw_legend, draw_rows, ink, make_axes, read_classes
+from mercer.report.plots.style import draw_legend, draw_rows, ink, make_axes, read_classes, tidy
 
 SIZE = (4.5, 4.1)  # inches
 MOST_MIXTURES = 6  # drawn, those of the largest weights
@@ -22,8 +22,8 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     """Draw the Gaussians of a KernelBoost kernel [HBW06], of the mixtures of largest weight, and samples.
 
     Each ellipse is drawn at two standard deviations. The axes are the first two principal axes of the
-    samples, onto which the Gaussians are projected; with two features they are the features themselves, and
-    with one feature the densities are drawn. The larger the weight of a mixture, the bolder its lines.
+    samples, onto which the Gaussians are projected; with two features they are the features themselves. The
+    larger the weight of a mixture, the bolder its lines.
 
     Parameters
     ----------
@@ -51,44 +51,26 @@ def plot_gaussians(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'first principal axis'
     """
-    mixture, rows = _unwrap(kernel, as_rows(X))
-    classes = read_classes(y, len(rows))
+    kernel, rows = getattr(kernel, "kernel_", kernel), as_rows(X)
+    if isinstance(kernel, Rescaled):
+        kernel, rows = kernel.base, kernel.scaled(rows)
+    if not isinstance(kernel, Mixture):
+        raise TypeError(f"{type(kernel).__name__} has no Gaussians: give the kernel of a KernelBoost")
+    if rows.shape[1] < 2:
+        raise ValueError("one feature has no second axis: give samples of two features or more")
+    classes, axes = read_classes(y, len(rows)), _principal_axes(rows)
     ax = make_axes(ax, SIZE)
-    heaviest = np.argsort(-mixture.alpha, kind="stable")[:MOST_MIXTURES]
-    strength = mixture.alpha / (mixture.alpha.max() or 1.0)
-    if rows.shape[1] == 1:
-        for t in heaviest:
-            _draw_densities(ax, mixture, t, rows[:, 0], strength[t])
-        places = np.column_stack([rows[:, 0], np.zeros(len(rows))])
-        ax.set(xlabel="the feature", ylabel="density")
-    else:
-        axes = _principal_axes(rows)
-        places = rows @ axes
-        for t in heaviest:
-            _draw_ellipses(ax, mixture.means[t] @ axes, axes.T @ mixture.covariances(t) @ axes, strength[t])
-        kind = "feature" if rows.shape[1] == 2 else "principal axis"
-        ax.set(xticks=[], yticks=[])  # the numbers along principal axes mean nothing
-        ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
-    draw_rows(ax, places, classes, size=18, alpha=0.7)
-    ax.spines[["top", "right"]].set_visible(False)
+    strength = kernel.alpha / (kernel.alpha.max() or 1.0)
+    for t in np.argsort(-kernel.alpha, kind="stable")[:MOST_MIXTURES]:
+        _draw_ellipses(ax, kernel.means[t] @ axes, axes.T @ kernel.covariances(t) @ axes, strength[t])
+    kind = "feature" if rows.shape[1] == 2 else "principal axis"
+    ax.set(xticks=[], yticks=[])  # the numbers along principal axes mean nothing
+    ax.set(xlabel=f"first {kind}", ylabel=f"second {kind}")
+    draw_rows(ax, rows @ axes, classes, size=18, alpha=0.7)
+    tidy(ax)
     if y is not None and len(classes.names) <= MOST_IN_LEGEND:
         draw_legend(ax, classes.names)
     return ax
-
-
-def is_mixture(kernel: Any) -> bool:
-    """Whether the kernel has Gaussians to draw."""
-    return isinstance(kernel, Mixture) or (isinstance(kernel, Rescaled) and isinstance(kernel.base, Mixture))
-
-
-def _unwrap(kernel: Any, X: Array) -> tuple[Mixture, Array]:
-    """Return the mixtures, and the samples as they see them."""
-    kernel = getattr(kernel, "kernel_", kernel)
-    if not is_mixture(kernel):
-        raise TypeError(f"{type(kernel).__name__} has no Gaussians: give the kernel of a KernelBoost")
-    if isinstance(kernel, Mixture):
-        return kernel, X
-    return kernel.base, kernel.scaled(X)
 
 
 def _principal_axes(X: Array) -> Array:
@@ -106,11 +88,3 @@ def _draw_ellipses(ax: Any, means: Array, covariances: Array, strength: float) -
         values, vectors = np.linalg.eigh(covariance)
         x, y = mean[:, None] + RADIUS * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle
         ax.plot(x, y, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)
-
-
-def _draw_densities(ax: Any, mixture: Mixture, t: int, column: Array, strength: float) -> None:
-    x = np.linspace(column.min(), column.max(), N_POINTS)
-    for mean, covariance in zip(mixture.means[t, :, 0], mixture.covariances(t)[:, 0, 0], strict=True):
-        if covariance > 0:
-            density = np.exp(-((x - mean) ** 2) / (2.0 * covariance)) / np.sqrt(2.0 * np.pi * covariance)
-            ax.plot(x, density, color=ink(), lw=LINE * (0.4 + 0.6 * strength), alpha=0.2 + 0.4 * strength)
