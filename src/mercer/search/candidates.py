@@ -227,7 +227,7 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             NUMBER_REFERENCE,
             KernelRegressor(RBF, **how),
             {"learner__length_scale": widths},
-            2.5,
+            1.9,
             gram_rows=RIDGE_ROWS,
             turn=BY_MANY,
         ),
@@ -238,7 +238,7 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             "relevance",
             KernelRegressor(relevance, **how),
             shapes if n_rows > MANY_ROWS else {},
-            2.5,
+            1.4,  # most of the time of some thousand rows is for learning from a sample
             gram_rows=RIDGE_ROWS,
             turn=BY_MANY,
         ),
