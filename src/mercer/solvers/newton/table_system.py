@@ -30,6 +30,7 @@ MOST_BINS = 16  # of a feature, in the preconditioner, …
 MOST_UNKNOWNS = 640  # … and of all
 ROWS_AN_UNKNOWN = 128  # that tell how features depend on each other, …
 PASSES = 4  # … for the time of at most so many passes over all rows
+SAVED = 10  # products with the system that a preconditioner of more than single features is worth
 LEAST_APART = 1e-6  # of features that depend on each other completely
 LEAST_PIVOT = 1e-13
 
@@ -50,16 +51,16 @@ class Coarse(NamedTuple):
         return np.asarray(np.bincount(self.place.ravel(), (self.V * x).ravel(), len(self.S)), np.float64)
 
 
-def coarsen(code: NDArray[Any], weight: Array, count: Array) -> Coarse:
-    """Put the values of each feature into bins of equal weight, and add up pairs of bins.
+def coarsen(code: NDArray[Any], weight: Array, count: Array) -> Coarse | None:
+    """Put the values of each feature into bins of equal weight, and add up pairs of bins, if that is worth it.
 
     S is E of the bins over the roots of their weights, in a sample of the rows: with ones on its diagonal it
     has no negative eigenvalue, nor has the preconditioner.
     """
     D, total = len(count), count[0].sum()
     q = min(MOST_UNKNOWNS // D, MOST_BINS)
-    if q < 2:
-        return Coarse(np.zeros(count.shape, np.intp), np.zeros(count.shape), np.zeros((1, 1)))
+    if q < 2 or (D * q) ** 3 / 8 + 24 * q * count.size > SAVED * D * len(weight):
+        return None
     bin_of = np.minimum(q * (count.cumsum(axis=1) - 0.5 * count) / total, q - 1).astype(np.uint8)
     place = bin_of + q * np.arange(D)[:, None]
     n_rows = min(ROWS_AN_UNKNOWN * D * q, max(2 * PASSES * len(weight) // D, 1))
@@ -79,15 +80,17 @@ def coarsen(code: NDArray[Any], weight: Array, count: Array) -> Coarse:
 
 
 class Preconditioner:
-    """P + N + V S Vᵀ, factored."""
+    """P + N + V S Vᵀ, factored; or P + N alone."""
 
-    def __init__(self, penalty: Array, count: Array, coarse: Coarse) -> None:
+    def __init__(self, penalty: Array, count: Array, coarse: Coarse | None) -> None:
         self.coarse = coarse
         between = np.append(penalty, np.zeros((len(count), 1)), axis=1)
         diagonal = count + between
         diagonal[:, 1:] += penalty
         diagonal = np.where(diagonal > 0.0, diagonal, 1.0) * (1.0 + LEAST_PIVOT)
         self.factor = cholesky_banded(np.array([diagonal.ravel(), -between.ravel()]), lower=True)
+        if coarse is None:
+            return
         size, q = len(coarse.S), len(coarse.S) // len(count)
         G = np.zeros((size, size))  # Vᵀ (P + N)⁻¹ V, of one bin of each feature at a time
         for k in range(q):
@@ -103,6 +106,8 @@ class Preconditioner:
     def apply(self, r: Array) -> Array:
         """Solve the system."""
         z = self.solve_apart(r)
+        if self.coarse is None:
+            return z
         return z - self.solve_apart(self.coarse.spread(self.inner @ self.coarse.add_up(z)))
 
 

@@ -128,5 +128,6 @@ class TableRows(VectorRows):
         """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
         if len(seen.curvature) == 0:
             return self.at(seen.away.coef, 0.0)
-        tol = LAST_TOL if self.loss.quadratic and len(seen.curvature) == self.n_rows else CG_TOL
+        of_all = len(seen.curvature) == self.n_rows and self.loss.quadratic
+        tol = LAST_TOL if of_all else CG_TOL
         return self.at(*TableSystem(seen.near, seen.curvature).solve(seen.away.coef, seen.mass, tol))
