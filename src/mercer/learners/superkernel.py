@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, gen_batches
@@ -19,6 +18,7 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import (

@@ -7,9 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils._array_api import _average
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +24,7 @@ from mercer.machines.rows_of import SOFTMAX_ROWS, prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Trial, check_score, draw_some, split_classes
 from mercer.parameters import check_option
+from mercer.scikit import CallbackContext, average, with_callbacks
 from mercer.solvers.newton import LogLoss, Loss
 from mercer.validation import check_rows
 
@@ -199,7 +198,7 @@ class Classifier(ClassifierMixin, Machine):
                 good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
             else:
                 good = [xp.astype(_choose(candidate, values) == test.label, xp.float64)]
-            return [float(_average(one, weights=weight, xp=xp)) for one in good]
+            return [float(average(one, weights=weight, xp=xp)) for one in good]
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +24,7 @@ from mercer.machines.rows_of import prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Trial, check_score, split_numbers, thin_folds
 from mercer.machines.targets import NumberSamples, TargetScaling, check_numbers
+from mercer.scikit import CallbackContext, with_callbacks
 from mercer.solvers.ridge import RidgePath
 from mercer.validation import check_rows
 
