@@ -52,7 +52,7 @@ class Coarse(NamedTuple):
 
 
 def coarsen(code: NDArray[Any], weight: Array, count: Array) -> Coarse | None:
-    """Put the values of each feature into bins of equal weight, and add up pairs of bins, if that is worth it.
+    """Put the values of each feature into bins of equal weight, and add up pairs of bins, if that pays off.
 
     S is E of the bins over the roots of their weights, in a sample of the rows: with ones on its diagonal it
     has no negative eigenvalue, nor has the preconditioner.
