@@ -26,8 +26,8 @@ from mercer.learners.base import report_steps
 from mercer.machines.additive import cap_bounds, choose_rows, finish
 from mercer.machines.additive_samples import draw_directions, n_slices
 from mercer.machines.chunks import RowChunks, as_numbers, check_chunk, check_features, split_rows
-from mercer.machines.feature_samples import count_landmarks, landmark_features, whiten_kernel
-from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units, features_of
+from mercer.machines.feature_samples import FeatureMap, count_landmarks
+from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units
 from mercer.machines.labels import check_two_classes
 from mercer.machines.losses import NumberLoss
 from mercer.machines.problems import MAX_STEPS, How, Solved
@@ -109,48 +109,36 @@ class TableCoding(NamedTuple):
 
 
 class FeatureCoding(NamedTuple):
-    """How samples become features: those of the kernel, or of landmarks."""
+    """How samples become features, in single precision: those of the kernel, or of landmarks."""
 
-    kernel: Any
-    anchors: Array | None
-    whiten: Array | None
+    map: FeatureMap
     n_features: int
-    centre: Array  # of some rows: single precision has more digits of what is about zero
     scale: float = 1.0  # what multiplies C in the units of the solver
+    part_rows: int = PART_ROWS
 
     @classmethod
     def choose(cls, kernel: Any, sample: Array, n_rows: int, how: How) -> "FeatureCoding":
         """Draw landmarks from some rows, unless the kernel has features."""
-        if how.method == "features":
-            centre = features_of(kernel, sample).mean(axis=0)
-            return cls(kernel, None, None, len(centre), centre)
-        n = min(count_landmarks(n_rows, how.n_landmarks), len(sample))
-        anchors = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
-        whiten = whiten_kernel(kernel, anchors)
-        centre = landmark_features(kernel, anchors, anchors, whiten).mean(axis=0)
-        return cls(kernel, anchors, whiten, len(centre), centre)
-
-    @property
-    def part_rows(self) -> int:
-        """Return the rows of a part."""
-        return PART_ROWS
+        features, some = FeatureMap(kernel), sample
+        if how.method == "landmarks":
+            n = min(count_landmarks(n_rows, how.n_landmarks), len(sample))
+            some = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
+            features = FeatureMap.of_landmarks(kernel, some)
+        centre = features(some).mean(axis=0)  # of some rows: single precision has more digits about zero
+        return cls(features._replace(centre=centre), len(centre))
 
     def shape(self) -> VectorRows:
         """Return rows of these features, none of them."""
         return FeatureRows(np.empty((0, self.n_features), dtype=np.float32), np.empty(0), np.empty(0))
 
     def columns(self, X: Array) -> Array:
-        """Return the features of some rows, in single precision."""
-        if self.whiten is None or self.anchors is None:
-            return (features_of(self.kernel, X) - self.centre).astype(np.float32)
-        return (landmark_features(self.kernel, X, self.anchors, self.whiten) - self.centre).astype(np.float32)
+        """Return the features of some rows."""
+        return (self.map(X) - self.map.centre).astype(np.float32)
 
     def describe(self, solutions: Sequence[Solution]) -> KernelFunction:
         """Return the machine of samples, from weights of features."""
         w = np.stack([solution.function.coef for solution in solutions], axis=1)
-        coef = w if self.whiten is None else self.whiten @ w
-        bias = np.array([solution.bias for solution in solutions]) - self.centre @ w
-        return KernelFunction(self.kernel, self.anchors, coef, bias)
+        return self.map.function(w, np.array([solution.bias for solution in solutions]))
 
 
 class Problem(NamedTuple):
@@ -279,13 +267,9 @@ def solve_problems(
 
 
 def _describe(coding: TableCoding | FeatureCoding, solutions: Sequence[Solution], tol: float) -> Solved:
-    objective = np.array([solution.objective for solution in solutions]) / coding.scale
-    residual, n_iter = (
-        np.array(part) for part in zip(*((s.residual, s.n_iter) for s in solutions), strict=True)
-    )
-    nothing = np.empty(0, dtype=np.intp)
-    function, coef = coding.describe(solutions), np.empty((len(solutions), 0))
-    return Solved(function, nothing, coef, objective, residual, n_iter, bool(np.all(residual <= tol)))
+    nothing, coef = np.empty(0, dtype=np.intp), np.empty((len(solutions), 0))
+    solved = Solved.of(coding.describe(solutions), nothing, coef, solutions, tol)
+    return solved._replace(objective=solved.objective / coding.scale)
 
 
 def _keep_classes(machine: Any, solved: Solved) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.compiled import njit
+from mercer.kernels.metrics import city_block
 from mercer.machines.additive import AdditiveFit, TrainingRows, fit_path
 from mercer.machines.functions import AdditiveFunction, Units
 from mercer.solvers.libsvm import SHARE, FlatSolutions, TwoClassProblem, complete, solve_by_libsvm
@@ -19,7 +20,6 @@ MOST_ROWS = 3000
 LARGE_C = 0.1
 LIBSVM_STEPS = 20_000  # after these, or so many for each row, it may go on for hours: Newton steps are faster
 STEPS_OF_A_ROW = 20
-BLOCK = 512  # columns of the Gram matrix that are summed up while they are in the cache
 
 
 def fit_by_libsvm(
@@ -44,8 +44,7 @@ def fit_by_libsvm(
     label, bound = problems.label[order], units.scale * problems.weight[order]
     placed = [TwoClassProblem(place[part], y) for part, y in parts]
     columns = np.ascontiguousarray(X[order].T)
-    K = np.zeros((len(order), len(order)))
-    subtract_distances(columns, K)
+    K = -city_block(X[order], X[order])
     shaping = Shaping(columns, columns.argsort(axis=1), columns.sum(axis=0), units)
     steps = max(LIBSVM_STEPS, STEPS_OF_A_ROW * len(order)) if max_iter is None else max_iter
     for C in Cs:
@@ -107,20 +106,6 @@ def _cut(tables: Array, first: Index, D: int) -> Iterator[Array]:
     """Yield the table of each problem, of D features."""
     start = (D * first).tolist()
     return (tables[a:b].reshape(D, -1) for a, b in pairwise(start))
-
-
-@njit(cache=True, nogil=True)
-def subtract_distances(columns: Array, out: Array) -> None:
-    """Subtract Σ_d |x_id − x_jd| of all samples."""
-    D, n = columns.shape
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
-        for i in range(n):
-            row = out[i, start:stop]
-            for d in range(D):
-                x, column = columns[d, i], columns[d, start:stop]
-                for j in range(stop - start):  # no sum over j: this loop is vectorised as it stands
-                    row[j] -= abs(x - column[j])
 
 
 @njit(cache=True, nogil=True)

@@ -5,20 +5,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_regressor
-from sklearn.callback import CallbackContext, CallbackSupportMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _check_feature_names, has_fit_parameter
 
 from mercer._typing import Array, Index
-from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, take, to_numpy
-from mercer.kernels.tree import fit_kernel
-from mercer.learners.base import check_unlabelled, report_steps
+from mercer.array_api import is_of_numpy, is_of_torch, namespace
+from mercer.learners.base import report_steps
 from mercer.limits import check_gram_fits
 from mercer.machines.extent import check_extent
 from mercer.machines.places import check_place
@@ -30,13 +29,23 @@ from mercer.parameters import check_count, check_option, check_positive
 from mercer.solvers.newton import HINGE, Loss
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     r"""A machine of a kernel k and a loss ℓ: min ½‖f‖²_k + C Σ_i w_i ℓ(y_i, f(x_i) + b).
 
     A subclass says which kernels it chooses among (`_kernels`) and how its parameters say to compute
-    (`_how`). It has the parameters `C`, `Cs`, `cv`, `scoring`, `loss`, `tol`, `max_iter`, `random_state` and
-    `n_jobs`.
+    (`_how`). Parameters are fields, which subclasses add to: scikit-learn reads them from `__init__`.
     """
+
+    C: float | str | None = field(default=1.0, kw_only=False)
+    loss: Any = "hinge"
+    Cs: int | ArrayLike = 11
+    cv: Any = 5
+    scoring: Any = None
+    tol: float = 1e-3
+    max_iter: int | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     _methods: ClassVar[Sequence[str]] = METHODS
     _grid: ClassVar[tuple[int, int]]  # exponents of two: the ends of a grid of C of so many values
@@ -48,6 +57,19 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
     @abstractmethod
     def _how(self) -> How:
         """Return how to compute, as the parameters say: `choose_method` says what "auto" is."""
+
+    @abstractmethod
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, given: dict[str, Any], context: CallbackContext
+    ) -> None:
+        """Choose what is to be chosen, solve all problems, and keep the result."""
+
+    def _run(self, X: Any, y: Any, sample_weight: Any, groups: Any, given: dict[str, Any]) -> Self:
+        context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
+        context.call_on_fit_task_begin(estimator=self)
+        self._fit(X, y, sample_weight, groups, given, context)
+        context.call_on_fit_task_end(estimator=self)
+        return self
 
     @property
     def _learns(self) -> bool:
@@ -258,50 +280,28 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         return tags
 
 
-class LearningMachine(Machine):
-    """A machine of any kernel, given or learned, with `learner`, `method`, `n_landmarks`, `max_bins`."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class NamedMachine(Machine):
+    """A machine of a kernel that has a name: there is nothing to learn but it."""
 
-    _grid = (-4, 12)
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Fit the machine; with ``C="cv"``, choose C by cross-validation first.
 
-    def _how(self) -> How:
-        return How(self.method, self.n_landmarks, self.max_bins)
-
-    @property
-    def _learns(self) -> bool:
-        return self.learner is not None and not isinstance(self.learner, sk_kernels.Kernel)
-
-    def _kernels(self, X: Array, y: Any, weight: Array, given: dict[str, Any]) -> list[Any]:
-        self.learner_ = learn(self, X, y, given)
-        if self.learner_ is not None:
-            return [self.learner_.kernel_]
-        counted = np.flatnonzero(to_numpy(weight) > 0)
-        return [as_kernel(self.learner, X if len(counted) == len(X) else take(X, counted))]
-
-
-def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
-    """Return the learner of a machine, fitted; None for a kernel, which has nothing to learn."""
-    learner = machine.learner
-    if learner is None or isinstance(learner, sk_kernels.Kernel):
-        if given:
-            what, name = " and ".join(given), type(machine).__name__
-            raise ValueError(
-                f"{what} given, but the kernel {learner} is fixed: give {name} a learner instead"
-            )
-        return None
-    if isinstance(learner, type) or not hasattr(learner, "fit"):
-        raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
-    if "unlabelled" in given and not is_tensor(given["unlabelled"]):  # the learner sees no names
-        _check_feature_names(machine, given["unlabelled"], reset=False)
-        given = {**given, "unlabelled": check_unlabelled(given["unlabelled"], X.shape[1])}
-    is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
-    fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)
-    if not hasattr(fitted, "kernel_"):
-        raise TypeError(f"learner must leave a kernel_ when it is fitted; {learner!r} does not")
-    return fitted
-
-
-def as_kernel(kernel: Any, X: Array) -> Any:
-    """Return a given kernel, with what it takes from the samples; None is the plain inner product."""
-    if kernel is None:
-        return sk_kernels.DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
-    return fit_kernel(clone(kernel), X)
+        Parameters
+        ----------
+        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
+            The samples. Those of Dask stay where they are, in chunks of rows. So does a tensor, within
+            ``sklearn.config_context(array_api_dispatch=True)``.
+        y : array-like or collection of Dask of shape (n_samples,), or array-like (n_samples, n_targets)
+            Their classes, two or more; or their targets, one number of each sample or several. With samples
+            of Dask one alone.
+        sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
+            What multiplies C for each sample. Samples of weight zero are left out. Scores of folds are
+            weighted alike, unless `scoring` is a callable.
+        groups : array-like of shape (n_samples,), default=None
+            What a splitter such as `sklearn.model_selection.GroupKFold` keeps together, for ``C="cv"``.
+        """
+        return self._run(X, y, sample_weight, groups, {})

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,7 @@ from mercer.array_api import like, to_numpy
 from mercer.machines.gram_samples import GramSamples, choose_some
 from mercer.machines.intervals import UnseenErrors, check_coverage
 from mercer.machines.losses import NumberLoss, number_loss
-from mercer.machines.machine import LearningMachine, Machine
+from mercer.machines.machine import Machine
 from mercer.machines.places import check_few, follow, is_lazy
 from mercer.machines.problems import How, Solved
 from mercer.machines.rows_of import prepare
@@ -31,8 +32,16 @@ SELECTION_ROWS = 3000  # of which C is chosen where kernels are dear: on more, i
 LEAVE_ONE_OUT = "loo"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Regressor(MultiOutputMixin, RegressorMixin, Machine):
-    """A machine of one target or several. It has the parameters `quantile` and `epsilon` too."""
+    """A machine of one target or several."""
+
+    loss: Any = "squared_error"
+    quantile: float = 0.5
+    epsilon: float = 0.1
+    Cs: int | ArrayLike = 12
+
+    _grid = (-12, 10)
 
     def _check_parameters(self) -> NumberLoss:
         """Return the loss."""
@@ -229,201 +238,3 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
 
 def _answer(model: Regressor, values: Array) -> Array:
     return model._shape(model._scaling.predict(values))
-
-
-class NamedRegressor(Regressor):
-    """A regressor of a kernel that has a name: what it shares is `fit`."""
-
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Self:
-        """Fit the machine; with ``C="cv"``, choose C by cross-validation first.
-
-        Parameters
-        ----------
-        X : array-like, dask.array or dask.dataframe of shape (n_samples, n_features)
-            The samples. Those of Dask stay where they are, in chunks of rows. So does a tensor, within
-            ``sklearn.config_context(array_api_dispatch=True)``.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets: numbers, one of each sample or several. With samples of Dask one alone, which may
-            be a collection of Dask.
-        sample_weight : array-like or collection of Dask of shape (n_samples,), default=None
-            What multiplies C for each sample. Samples of weight zero are left out. Scores of folds are
-            weighted alike, unless `scoring` is a callable.
-        groups : array-like of shape (n_samples,), default=None
-            What a splitter such as `sklearn.model_selection.GroupKFold` keeps together, for ``C="cv"``.
-        """
-        context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
-        context.call_on_fit_task_begin(estimator=self)
-        self._fit(X, y, sample_weight, groups, {}, context)
-        context.call_on_fit_task_end(estimator=self)
-        return self
-
-
-class KernelRegressor(LearningMachine, Regressor):
-    r"""A kernel learner and a machine of numbers with its kernel as one regressor.
-
-    `fit` learns the kernel and then solves
-
-    .. math:: \min_{w, b} \tfrac12 \|w\|^2 + \sum_i C_i \, \ell(y_i, \langle w, \phi(x_i) \rangle + b),
-
-    where φ is the feature map of the learned kernel. With the squared error this is kernel ridge regression:
-    one eigendecomposition gives the fit for every C, and what each sample's error would be without it, in
-    closed form. Of more than 2000 samples, some (1000 to 2000) choose C in this way. Since the kernel is
-    learned inside `fit`, cross-validation of the whole learns it from the training folds alone.
-
-    Parameters
-    ----------
-    learner : learner, kernel or None, default=None
-        An estimator whose ``fit(X, *, target, pairs, unlabelled)`` leaves a `kernel_`; or a kernel (of mercer
-        or of scikit-learn), for which there is nothing to learn. None is the plain inner product.
-    C : float or "cv", default="cv"
-        The weight of the losses against the penalty, for a kernel and a target of standard deviation one:
-        their scales do not matter. "cv" is the best of `Cs`.
-    loss, quantile, epsilon
-        As in `StumpRegressor`.
-    method : {"auto", "table", "sliced", "features", "gram", "landmarks"}, default="auto"
-        How to compute, as in `KernelSVC`. "auto" takes the Gram matrix up to 10 000 samples with the squared
-        error, and up to 5000 with other losses.
-    n_landmarks, max_bins
-        As in `KernelSVC`.
-    Cs : int or array-like, default=31
-        The values of C for ``C="cv"``, or how many from 2⁻¹⁰ to 2²⁰ in equal ratios.
-    cv : "loo", int, splitter or iterable, default="loo"
-        How ``C="cv"`` judges. "loo" leaves each sample out, in closed form, for ``loss="squared_error"``; for
-        other losses it is five folds.
-    scoring : str, callable or None, default=None
-        The score of folds to maximise; None is minus the mean of the loss.
-    tol : float, default=1e-3
-        Ten times the relative duality gap at which to stop, or the violation of the optimality conditions;
-        the squared error has a closed form.
-    max_iter : int or None, default=None
-        Maximum number of Newton steps; None is 1000.
-    random_state : int, RandomState or None, default=None
-        Random seed of folds, landmarks and slices.
-    n_jobs : int or None, default=None
-        Number of threads, over the folds, or several targets.
-
-    Attributes
-    ----------
-    learner_ : estimator or None
-        The fitted learner; None where a kernel was given.
-    kernel_ : kernel
-        The kernel that was learned or given.
-    method_ : str
-        How it was computed.
-    C_ : float
-        C, given or chosen.
-    edge_ : {"lower", "upper"} or None
-        The end of the values that `C_` is at; there, further values of C may be better. For ``C="cv"``.
-    Cs_ : array of shape (n_Cs,)
-        The values of C, for ``C="cv"``.
-    scores_ : array of shape (n_Cs,) or (n_folds, n_Cs)
-        Minus the leave-one-out mean squared errors in variances of the targets, of the samples that chose C;
-        or the scores of the folds.
-    unseen_ : UnseenErrors
-        The leave-one-out errors at `C_`, or those of the folds, for `predict_interval`.
-    machines_ : list of functions
-        The function of the standardised targets, with its support vectors, as in `KernelSVC`.
-    n_iter_ : int
-        Number of Newton steps; one for the squared error.
-
-    Notes
-    -----
-    The learner is told that y holds numbers, whatever their values are. `RelevanceKernel` learns from them;
-    `BoostedKernel`, `IdealizedKernel` and `KernelBoost`, which in their papers know classes and pairs, learn
-    from the pairs that `Pairs.from_target` makes of near and far numbers.
-
-    The leave-one-out errors are exact for a kernel that is given: of a learned one, what it has learned from
-    a sample stays.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_friedman1
-    >>> from sklearn.gaussian_process.kernels import RBF
-    >>> from mercer import KernelRegressor
-    >>> X, y = make_friedman1(300, n_features=5, random_state=0)
-    >>> model = KernelRegressor(RBF(2.0)).fit(X, y)
-    >>> X_new, y_new = make_friedman1(300, n_features=5, random_state=1)
-    >>> model.score(X_new, y_new) > 0.95
-    True
-    """
-
-    _grid = (-10, 20)
-
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        C: float | str = "cv",
-        loss: Any = "squared_error",
-        quantile: float = 0.5,
-        epsilon: float = 0.1,
-        method: str = "auto",
-        n_landmarks: int | None = None,
-        max_bins: int | None = None,
-        Cs: int | ArrayLike = 31,
-        cv: Any = "loo",
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.learner = learner
-        self.C = C
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.method = method
-        self.n_landmarks = n_landmarks
-        self.max_bins = max_bins
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def _is_relative(self) -> bool:
-        return True
-
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: Any = None,
-        pairs: Any = None,
-        unlabelled: Any = None,
-    ) -> Self:
-        """Learn the kernel, then the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples; within ``sklearn.config_context(array_api_dispatch=True)`` also a tensor.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets: numbers, one of each sample or several.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies `C` for each sample. Samples of weight zero are left out of the machine; the
-            learner does not see weights.
-        groups : array-like of shape (n_samples,), optional
-            What a splitter keeps together, for ``C="cv"``.
-        pairs : Pairs, optional
-            Similar and dissimilar rows of `X`, for the learner.
-        unlabelled : array-like of shape (n_unlabelled, n_features), optional
-            More samples, without targets, for the learner.
-        """
-        given = {"pairs": pairs, "unlabelled": unlabelled}
-        given = {name: value for name, value in given.items() if value is not None}
-        context = self._init_callback_context(max_subtasks=None, sequential_subtasks=False)
-        context.call_on_fit_task_begin(estimator=self)
-        self._fit(X, y, sample_weight, groups, given, context)
-        context.call_on_fit_task_end(estimator=self)
-        return self

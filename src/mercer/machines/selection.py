@@ -1,6 +1,6 @@
 """The choice of C, and of one of several kernels, by cross-validation: grids, folds and scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
 from mercer.array_api import is_of_torch, to_numpy
-from mercer.machines.problems import Solved, run_in_threads
+from mercer.machines.problems import Solved
+from mercer.machines.samples import run_in_threads
 from mercer.shown import shown
 
 SURE_OF_A_CLASS = 20  # rows of each class that are among those that choose, if it has as many
@@ -78,19 +79,15 @@ def split_classes(
     from sklearn.model_selection import check_cv  # to predict, it need not be imported
 
     check_consistent_length(X, groups)
-    rows, folds = np.arange(len(X)), []
     groups = to_numpy(groups) if is_of_torch(groups) else groups
-    for k, fold in enumerate(check_cv(cv, label, classifier=True).split(X, label, groups)):
-        train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
+    folds = _count(check_cv(cv, label, classifier=True).split(X, label, groups), np.arange(len(X)), counts)
+    for k, (train, _) in enumerate(folds):
         missing = np.setdiff1d(np.arange(len(classes)), label[train])
         if len(missing) > 0:
             raise ValueError(
                 f"The training part of fold {k} holds no row of class {shown(classes[missing[0]])}. Use "
                 "stratified folds (an integer cv), fewer folds, or more rows of that class."
             )
-        if len(test) == 0:
-            raise ValueError(f"Fold {k} holds no test row of positive weight.")
-        folds.append((train, test))
     return folds
 
 
@@ -101,10 +98,12 @@ def split_numbers(cv: Any, X: Array, Y: Array, counts: Flags, groups: ArrayLike 
     check_consistent_length(X, groups)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         rows = np.flatnonzero(counts)
-        split = KFold(int(cv), shuffle=True, random_state=seed).split(rows)
-    else:
-        rows = np.arange(len(X))
-        split = check_cv(cv).split(X, Y, groups)
+        return _count(KFold(int(cv), shuffle=True, random_state=seed).split(rows), rows, counts)
+    return _count(check_cv(cv).split(X, Y, groups), np.arange(len(X)), counts)
+
+
+def _count(split: Iterable[tuple[Any, Any]], rows: Index, counts: Flags) -> Folds:
+    """Return which rows of each fold count; there must be some."""
     folds = []
     for k, fold in enumerate(split):
         train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
