@@ -1,37 +1,33 @@
 """The front of every classifier: from classes to two-class problems, and back to classes or probabilities."""
 
-from collections.abc import Callable, Iterator
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.callback import CallbackContext
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils._array_api import _average
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import Array, Index
+from mercer._typing import Array
 from mercer.array_api import like, namespace, take, to_numpy
-from mercer.machines.functions import features_of, has_features
 from mercer.machines.labels import LabelledSamples, check_samples
-from mercer.machines.losses import class_loss
-from mercer.machines.machine import Machine
+from mercer.machines.losses import MachineLoss, class_loss
+from mercer.machines.machine import Fit, Machine
 from mercer.machines.multiclass import choose_classes, score_classes, soften, split_problems
-from mercer.machines.places import follow, is_lazy
-from mercer.machines.problems import MULTINOMIAL, How, Options, Problem, Problems, Solved
+from mercer.machines.places import is_lazy
+from mercer.machines.problems import MULTINOMIAL, Options, Problem, Problems, Solved
 from mercer.machines.rows_of import SOFTMAX_ROWS, prepare
-from mercer.machines.samples import PreparedSamples
-from mercer.machines.selection import Trial, check_score, draw_some, split_classes
+from mercer.machines.selection import check_score, draw_some, split_classes
 from mercer.parameters import check_option
-from mercer.solvers.newton import LogLoss, Loss
+from mercer.solvers.newton import LogLoss
 from mercer.validation import check_rows
 
 Answer = Callable[[Any, Array], Any]  # of a model, to the decision values of rows
-FEW_CLASSES = 5  # of fewer, problems are not so many that LIBSVM should have them all at once
+JOINT = ("gram", "features", "landmarks")  # methods that can have all classes in one problem
 FACTORS = tuple(2.0 ** np.arange(-2.0, 1.25, 0.25).round(2))  # of f, for probabilities
 SELECTION_ROWS = 5000  # of which C is chosen where kernels are dear: on more, it hardly changes
 
@@ -46,7 +42,7 @@ class Classifier(ClassifierMixin, Machine):
     _grid = (-17, 3)
     _scheme = "ovo"  # one against one, unless a fit decided otherwise
 
-    def _check_parameters(self) -> Loss:
+    def _check_parameters(self) -> MachineLoss:
         """Return the loss."""
         self._check_machine()
         check_option(self.multi_class, "multi_class", ("auto", "ovo", "ovr", MULTINOMIAL))
@@ -57,92 +53,51 @@ class Classifier(ClassifierMixin, Machine):
             )
         return class_loss(self.loss)
 
-    def _choose_scheme(self, loss: Loss, can_be_joint: bool) -> str:
-        """Return how several classes become problems; the multinomial one needs features or a Gram matrix."""
-        if self.multi_class == MULTINOMIAL and not (can_be_joint and self._is_log):
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any, loss: MachineLoss) -> LabelledSamples:
+        return check_samples(self, X, y, sample_weight, self.class_weight)
+
+    def _choose_scheme(self, can_be_joint: bool) -> None:
+        """Decide how several classes become problems; the multinomial one needs features or a Gram matrix."""
+        can_be_joint = can_be_joint and self._is_log and not self._has_pairs
+        if self.multi_class == MULTINOMIAL and not can_be_joint:
             raise ValueError(
                 "multi_class='multinomial' is for loss='log_loss' in memory, on a Gram matrix, features or "
                 "landmarks: use multi_class='auto'."
             )
-        if self.multi_class != "auto":
-            return str(self.multi_class)
-        return MULTINOMIAL if can_be_joint and self._is_log else "ovo"
+        self._scheme = str(self.multi_class)
+        if self.multi_class == "auto":
+            self._scheme = MULTINOMIAL if can_be_joint else "ovo"
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, given: dict[str, Any], context: CallbackContext
-    ) -> None:
-        """Choose what is to be chosen, solve every two-class problem, and keep the result."""
-        loss = self._check_parameters()
-        if is_lazy(X):
-            from mercer.machines.distributed import fit_classes  # and Dask, which is here
+    def _pose(self, samples: LabelledSamples, loss: MachineLoss) -> Problems:
+        return split_problems(samples.label, samples.weight, len(self.classes_), self._scheme)
 
-            fit_classes(self, X, y, sample_weight, loss, context)
-            return
-        samples = check_samples(self, X, y, sample_weight, self.class_weight)
-        self._check_extent(samples)
-        if not self._computes_on(samples.X):
-            samples = samples.in_memory(self)
-        weight = self._given_weight(samples) * to_numpy(samples.weight > 0)
-        kernels = self._kernels(samples.X, samples.y, weight, given)
-        self.kernel_, C, factor = kernels[0], self._penalty, 1.0
-        counted, rows = samples.counted()
-        how = self._resolve(self.kernel_, loss, counted.X, len(self.classes_), self._effort(counted))
-        is_joint = how.method in ("gram", "features", "landmarks") and not self._has_pairs
-        self._scheme = self._choose_scheme(loss, is_joint)
-        if self._selects:
-            self.kernel_, C, factor = self._select(samples, kernels, how, groups, given, loss, context)
-        self.C_ = float(C)
-        with self._reporting(context) as options:
-            each = self._solve(counted, how, self.C_, loss, options)
-        self._warn_unless_done(each)
-        self._keep([solved._replace(function=solved.function.scaled(factor)) for solved in each], rows)
-        follow(self, X)
-
-    def _effort(self, samples: LabelledSamples) -> float:
-        """Return C times the variance of the samples, in which LIBSVM's time grows, where it is asked for."""
-        if self._selects or len(self.classes_) < FEW_CLASSES or not has_features(self.kernel_):
-            return np.inf
-        C = float(self._penalty) * float(samples.weight.max())
-        if self._is_relative:
-            return C
-        return C * float(namespace(samples.X).var(features_of(self.kernel_, samples.X), axis=0).sum())
-
-    def _solve(
-        self, samples: LabelledSamples, how: How, C: float, loss: Loss, options: Options
-    ) -> list[Solved]:
+    def _solve(self, fit: Fit, options: Options) -> list[Solved]:
         """Solve all problems with one kernel, or each with its own."""
-        problems = split_problems(samples.label, samples.weight, len(self.classes_), self._scheme)
+        self._choose_scheme(fit.how.method in JOINT)
+        problems = self._pose(fit.samples, fit.loss)
         if self._has_pairs:
-            return [self._solve_pair(samples, problem, how, C, loss, options) for problem in problems.each]
-        prepared = prepare(self.kernel_, samples.X, how)
-        C = C / self._unit(prepared, self._given_weight(samples))
-        return [next(prepared.solve_path(problems, [C], loss, options))]
+            return [self._solve_pair(fit, problem, options) for problem in problems.each]
+        prepared = prepare(self.kernel_, fit.samples.X, fit.how)
+        C = self.C_ / self._unit(prepared, fit.samples.given)
+        return [next(prepared.solve_path(problems, [C], fit.loss.solver, options))]
 
     @property
     def _has_pairs(self) -> bool:
         """Whether each pair of classes has its own kernel."""
         return False
 
-    def _solve_pair(
-        self, samples: LabelledSamples, problem: Problem, how: How, C: float, loss: Loss, options: Options
-    ) -> Solved:
+    def _solve_pair(self, fit: Fit, problem: Problem, options: Options) -> Solved:
         """Solve the problem of two classes with the kernel, and with the weights, that suit them."""
-        pair = samples if problem.rows is None else samples.select(problem.rows)
+        pair = fit.samples if problem.rows is None else fit.samples.select(problem.rows)
         weight, xp = pair.weight, namespace(pair.label)
         if self.class_weight == "balanced":
             weight = like(pair.weight, compute_sample_weight("balanced", to_numpy(pair.y)))
             weight = weight if pair.sample_weight is None else weight * pair.sample_weight
-        kernel = self.learner_.kernel_for(pair.X, pair.label)
-        prepared = prepare(kernel, pair.X, how)
+        prepared = prepare(self.learner_.kernel_for(pair.X, pair.label), pair.X, fit.how)
         positive = xp.astype(problem.y > 0, xp.int64)
         problems = Problems([Problem(None, problem.y, weight)], positive, weight)
-        C = C / self._unit(prepared, self._given_weight(pair))
-        return next(prepared.solve_path(problems, [C], loss, options))
-
-    def _given_weight(self, samples: LabelledSamples) -> Array:
-        """Return by what samples count for the distances that C may be relative to."""
-        given = samples.sample_weight
-        return np.ones(len(samples.X)) if given is None else to_numpy(given)
+        C = self.C_ / self._unit(prepared, pair.given)
+        return next(prepared.solve_path(problems, [C], fit.loss.solver, options))
 
     def _keep(self, each: list[Solved], rows: Any) -> None:
         self.machines_ = [solved.function for solved in each]
@@ -152,24 +107,17 @@ class Classifier(ClassifierMixin, Machine):
         for name in ("objective", "residual", "n_iter"):
             setattr(self, f"{name}_", np.concatenate([getattr(solved, name) for solved in each]))
 
-    def _select(
-        self,
-        samples: LabelledSamples,
-        kernels: list[Any],
-        how: How,
-        groups: Any,
-        given: dict[str, Any],
-        loss: Loss,
-        context: CallbackContext,
-    ) -> tuple[Any, float, float]:
+    def _select(self, fit: Fit, kernels: list[Any]) -> tuple[Any, float, float]:
         """Return the kernel, the C and the factor of f of the best mean score, of equals the smallest C."""
+        samples, how = fit.samples, fit.how
+        self._choose_scheme(how.method in JOINT)
         counts, label = to_numpy(samples.weight > 0), to_numpy(samples.label)
         if how.method in ("gram", "landmarks"):
             most = SOFTMAX_ROWS if self._scheme == MULTINOMIAL else SELECTION_ROWS
             counts = draw_some(label, counts, most, check_random_state(self.random_state))
             how = how._replace(method="gram")
-        folds = split_classes(self.cv, samples.X, label, counts, self.classes_, groups)
-        tried = self._compare(samples, folds, kernels, how, given, loss, context)
+        folds = split_classes(self.cv, samples.X, label, counts, self.classes_, fit.groups)
+        tried = self._compare(fit._replace(how=how), folds, kernels)
         return tried.kernel, tried.C, self._factors[tried.factor]
 
     @property
@@ -180,48 +128,28 @@ class Classifier(ClassifierMixin, Machine):
     def _targets(self, samples: LabelledSamples) -> Any:
         return samples.y
 
-    def _walk(
-        self,
-        prepared: PreparedSamples,
-        samples: LabelledSamples,
-        train: Index,
-        test: Index,
-        loss: Loss,
-        Cs: Array,
-    ) -> Iterator[Trial]:
-        """Fit the training samples of a fold for each C, and look at its test samples."""
-        train, test = like(samples.label, train), like(samples.label, test)
-        known, part, held_out = samples.select(train), prepared.select(train), samples.select(test)
-        problems = split_problems(known.label, known.weight, len(self.classes_), self._scheme)
-        path = list(Cs / self._unit(part, self._given_weight(known)))
-        for solved in part.solve_path(problems, path, loss, self._options()._replace(n_jobs=1)):
-            scores = self._score(solved, prepared.values(solved, test, train), held_out)
-            yield Trial(scores, None if solved.is_done else solved)
-
-    def _score(self, solved: Solved, values: Array, test: LabelledSamples) -> list[float]:
-        """Return the score of a candidate on the test rows, for each factor."""
-        candidate = copy(self)
-        candidate.machines_ = [solved.function]
+    def _judge(self, values: Array, test: LabelledSamples, loss: MachineLoss) -> tuple[list[float], None]:
+        """Return the score of decision values on the test rows, for each factor."""
         weight, xp = test.sample_weight, namespace(values)
         if self.scoring is None:  # accuracy_score or log_loss, without checking again what has been checked
             if self._is_log:
                 rows = xp.arange(len(values), device=values.device)
-                each = (_estimate(candidate, factor * values)[rows, test.label] for factor in self._factors)
+                each = (_estimate(self, factor * values)[rows, test.label] for factor in self._factors)
                 good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
             else:
-                good = [xp.astype(_choose(candidate, values) == test.label, xp.float64)]
-            return [float(_average(one, weights=weight, xp=xp)) for one in good]
+                good = [xp.astype(_choose(self, values) == test.label, xp.float64)]
+            return [float(_average(one, weights=weight, xp=xp)) for one in good], None
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)
         options = {"sample_weight": weight} if weighted else {}
-        scorer = check_scoring(candidate, scoring=self.scoring)
-        score = scorer(candidate, test.X, take(self.classes_, test.label), **options)
-        return [check_score(score, self.scoring, len(test.X))]
+        scorer = check_scoring(self, scoring=self.scoring)
+        score = scorer(self, test.X, take(self.classes_, test.label), **options)
+        return [check_score(score, self.scoring, len(test.X))], None
 
     @property
     def _is_log(self) -> bool:
-        return isinstance(class_loss(self.loss), LogLoss)
+        return isinstance(class_loss(self.loss).solver, LogLoss)
 
     def decision_function(self, X: Any) -> Array:
         """Return the decision values.

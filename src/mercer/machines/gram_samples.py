@@ -59,7 +59,8 @@ class GramSamples(PreparedSamples):
 
     def select(self, rows: Index) -> Self:
         """Return some of the samples."""
-        return replace(self, X=take(self.X, rows), K=among(self.K, rows), means=self.means[rows])
+        rows = like(self.X, rows)
+        return replace(self, X=self.X[rows], K=among(self.K, rows), means=self.means[rows])
 
     def spread(self, weight: Array) -> float:
         """Return the mean squared distance of the samples from their mean: zero if it is rounding errors."""
@@ -76,9 +77,9 @@ class GramSamples(PreparedSamples):
 
     def values(self, solved: Solved, test: Index, train: Index) -> Array:
         """Return what was learned from some of the samples says of others, by their Gram matrix."""
-        rows, coef = train[solved.support], solved.coef.T
+        test, rows, coef = like(self.X, test), like(self.X, train)[solved.support], solved.coef.T
         if len(rows) == 0:
-            rows, coef = train[:1], like(self.X, np.zeros((1, coef.shape[1])))
+            rows, coef = like(self.X, train[:1]), like(self.X, np.zeros((1, coef.shape[1])))
         bias = solved.function.intercept + self.means[rows] @ coef
         return self.K[test][:, rows] @ coef + self.means[test][:, None] * coef.sum(0) + bias
 

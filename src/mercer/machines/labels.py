@@ -33,6 +33,12 @@ class LabelledSamples(NamedTuple):
         given = None if self.sample_weight is None else self.sample_weight[rows]
         return LabelledSamples(self.X[rows], self.y[rows], self.label[rows], self.weight[rows], given)
 
+    @property
+    def given(self) -> Array:
+        """Return what was given as weights, of those that count."""
+        counts = to_numpy(self.weight > 0)
+        return counts * (1.0 if self.sample_weight is None else to_numpy(self.sample_weight))
+
     def counted(self) -> tuple["LabelledSamples", Index]:
         """Return those of positive weight, and which they are."""
         (rows,) = namespace(self.weight).nonzero(self.weight > 0)

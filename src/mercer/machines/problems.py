@@ -22,8 +22,18 @@ class TrainingSamples(Protocol):
     def weight(self) -> Array:
         """Return what multiplies C for each."""
 
+    @property
+    def given(self) -> Array:
+        """Return by what each counts for distances: its weight as it was given, without that of its class."""
+
     def select(self, rows: Index) -> Self:
         """Return some of them."""
+
+    def counted(self) -> tuple[Self, Index]:
+        """Return those of positive weight, and which they are."""
+
+    def in_memory(self, estimator: Any) -> Self:
+        """Return them as NumPy arrays, for solvers that have no other."""
 
 
 class Problem(NamedTuple):

@@ -1,14 +1,11 @@
 """The front of every regressor: targets are standardised, fitted one by one, and brought back."""
 
-from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackContext
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,13 +14,12 @@ from mercer._typing import Array
 from mercer.array_api import like, to_numpy
 from mercer.machines.gram_samples import GramSamples, choose_some
 from mercer.machines.intervals import UnseenErrors, check_coverage
-from mercer.machines.losses import NumberLoss, number_loss
-from mercer.machines.machine import Machine
-from mercer.machines.places import check_few, follow, is_lazy
-from mercer.machines.problems import How, Solved
+from mercer.machines.losses import MachineLoss, number_loss
+from mercer.machines.machine import Fit, Machine
+from mercer.machines.places import is_lazy
+from mercer.machines.problems import Options, Problems, Solved
 from mercer.machines.rows_of import prepare
-from mercer.machines.samples import PreparedSamples
-from mercer.machines.selection import Trial, check_score, split_numbers, thin_folds
+from mercer.machines.selection import check_score, split_numbers, thin_folds
 from mercer.machines.targets import NumberSamples, TargetScaling, check_numbers
 from mercer.solvers.ridge import RidgePath
 from mercer.validation import check_rows
@@ -43,57 +39,39 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
 
     _grid = (-12, 10)
 
-    def _check_parameters(self) -> NumberLoss:
+    def _check_parameters(self) -> MachineLoss:
         """Return the loss."""
         self._check_machine()
         return number_loss(self.loss, self.quantile, self.epsilon)
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, given: dict[str, Any], context: CallbackContext
-    ) -> None:
-        """Choose what is to be chosen, fit every target, and keep the result."""
-        loss = self._check_parameters()
-        if is_lazy(X):
-            from mercer.machines.distributed import fit_numbers  # and Dask, which is here
+    def _check_samples(self, X: Any, y: Any, sample_weight: Any, loss: MachineLoss) -> NumberSamples:
+        return check_numbers(self, X, y, sample_weight, loss.is_log)
 
-            fit_numbers(self, X, y, sample_weight, loss, context)
-            return
-        samples = check_numbers(self, X, y, sample_weight, loss.is_log)
-        self._check_extent(samples)
-        if not self._computes_on(samples.X):
-            check_few(samples.X)
-            samples = samples._replace(X=to_numpy(samples.X))
-        loss = number_loss(self.loss, self.quantile, self.epsilon, samples.spread())
-        kernels = self._kernels(samples.X, self._shape(samples.Y), samples.weight, given)
-        counted = samples.select(np.flatnonzero(samples.weight > 0))
-        how = self._resolve(kernels[0], loss.solver, counted.X)
-        self.kernel_, C = kernels[0], self._penalty
-        if self._selects and self._leaves_one_out(loss):
-            C = self._choose_by_leaving_out(counted, loss)
-        elif self._selects:
-            self.kernel_, C = self._select(samples, kernels, how, groups, given, loss, context)
-        self.C_ = float(C)
-        self._scaling = TargetScaling.of(counted, loss.is_log)
-        prepared, problems = prepare(self.kernel_, counted.X, how), self._scaling.pose(counted)
-        C = self.C_ / self._unit(prepared, counted.weight)
-        with self._reporting(context) as options:
-            solved = next(prepared.solve_path(problems, [C], loss.solver, options))
+    def _pose(self, samples: NumberSamples, loss: MachineLoss) -> Problems:
+        self._scaling = TargetScaling.of(samples, loss.is_log)
+        return self._scaling.pose(samples)
+
+    def _solve(self, fit: Fit, options: Options) -> list[Solved]:
+        """Solve the problems of all targets; where C is judged by leaving out, keep those errors."""
+        samples, loss = fit.samples, fit.loss
+        prepared, problems = prepare(self.kernel_, samples.X, fit.how), self._pose(samples, loss)
+        C = self.C_ / self._unit(prepared, samples.weight)
+        solved = next(prepared.solve_path(problems, [C], loss.solver, options))
         if self._leaves_one_out(loss):
             Y = np.column_stack([problem.y for problem in problems.each])
-            error, some = prepared.left_out(Y, counted.weight, C)
-            self.unseen_ = UnseenErrors(self._scaling.scale * error, counted.weight[some], False)
-        self._warn_unless_done([solved])
-        self._keep(solved)
-        follow(self, X)
+            error, some = prepared.left_out(Y, samples.weight, C)
+            self.unseen_ = UnseenErrors(self._scaling.scale * error, samples.weight[some], False)
+        return [solved]
 
-    def _leaves_one_out(self, loss: NumberLoss) -> bool:
+    def _leaves_one_out(self, loss: MachineLoss) -> bool:
         """Return whether C is judged by leaving each sample out, in closed form."""
         return bool(isinstance(self.cv, str) and self.cv == LEAVE_ONE_OUT and loss.name == "squared_error")
 
-    def _keep(self, solved: Solved) -> None:
+    def _keep(self, each: list[Solved], rows: Any) -> None:
+        (solved,) = each
         self.machines_ = [solved.function]
-        each = to_numpy(solved.function.intercept)
-        self.intercept_ = self._shape_numbers(self._scaling.offset + self._scaling.scale * each)
+        intercept = to_numpy(solved.function.intercept)
+        self.intercept_ = self._shape_numbers(self._scaling.offset + self._scaling.scale * intercept)
         self.objective_ = self._shape_numbers(solved.objective)
         self.residual_ = self._shape_numbers(solved.residual)
         self.n_iter_ = int(solved.n_iter.max())
@@ -104,7 +82,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
     def _shape(self, columns: Array) -> Array:
         return columns[:, 0] if self._one_target else columns
 
-    def _choose_by_leaving_out(self, samples: NumberSamples, loss: NumberLoss) -> float:
+    def _choose_by_leaving_out(self, samples: NumberSamples, loss: MachineLoss) -> float:
         """Return the C of the least leave-one-out error, of some of the samples, on their Gram matrix."""
         few = samples.select(choose_some(len(samples.X)))
         few = few._replace(X=to_numpy(few.X))
@@ -117,74 +95,46 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         self.scores_ = -np.array(errors)
         return float(self.Cs_[int(np.argmin(errors))])
 
-    def _select(
-        self,
-        samples: NumberSamples,
-        kernels: list[Any],
-        how: How,
-        groups: Any,
-        given: dict[str, Any],
-        loss: NumberLoss,
-        context: CallbackContext,
-    ) -> tuple[Any, float]:
+    def _select(self, fit: Fit, kernels: list[Any]) -> tuple[Any, float, float]:
         """Return the kernel and the C of the best mean score, of equals the smallest C."""
-        counts = samples.weight > 0
+        samples, how = fit.samples, fit.how
+        if self._leaves_one_out(fit.loss):
+            return kernels[0], self._choose_by_leaving_out(samples.counted()[0], fit.loss), 1.0
+        counts = some = samples.weight > 0
         cv = 5 if isinstance(self.cv, str) and self.cv == LEAVE_ONE_OUT else self.cv
-        folds = all_folds = split_numbers(cv, samples.X, samples.Y, counts, groups, how.seed)
-        some, its_how = counts, how
+        folds = all_folds = split_numbers(cv, samples.X, samples.Y, counts, fit.groups, how.seed)
+        loss = number_loss(self.loss, self.quantile, self.epsilon, samples.spread())
+        fit = its_fit = fit._replace(loss=loss)
         if how.method in ("gram", "landmarks"):
-            its_how = how._replace(method="gram")
+            its_fit = fit._replace(how=how._replace(method="gram"))
             if counts.sum() > SELECTION_ROWS:
                 some = np.zeros_like(counts)
                 # another generator than that of the folds, whose first numbers would be one of them
                 rng = np.random.default_rng(how.seed)
                 some[rng.choice(np.flatnonzero(counts), SELECTION_ROWS, replace=False)] = True
                 folds = thin_folds(all_folds, some)
-        tried = self._compare(samples, folds, kernels, its_how, given, loss, context)
+        tried = self._compare(its_fit, folds, kernels)
         trials = tried.trials
         if folds is not all_folds:  # what it is like with all samples, of the first fold
-            folds, kernel = all_folds[:1], None if self._learns_in_folds(given) else tried.kernel
-            walks = self._walks(samples, folds, kernel, how, given, loss, np.array([tried.C]))
-            trials = [next(walk) for walk in walks]
+            folds, kernel = all_folds[:1], None if self._learns_in_folds(fit) else tried.kernel
+            trials = [next(walk) for walk in self._walks(fit, folds, kernel, np.array([tried.C]))]
         test = np.concatenate([test for _, test in folds])
         predicted = np.concatenate([trial.predicted for trial in trials])
         self.unseen_ = UnseenErrors.of(samples.Y[test], predicted, samples.weight[test], loss.is_log)
-        return tried.kernel, tried.C
+        return tried.kernel, tried.C, 1.0
 
     def _targets(self, samples: NumberSamples) -> Any:
         return self._shape(samples.Y)
 
-    def _walk(
-        self,
-        prepared: PreparedSamples,
-        samples: NumberSamples,
-        train: Any,
-        test: Any,
-        loss: NumberLoss,
-        Cs: Array,
-    ) -> Iterator[Trial]:
-        """Fit the training rows of a fold for each C, and look at its test rows."""
-        rows, others = like(samples.X, train), like(samples.X, test)
-        known = NumberSamples(samples.X[rows], samples.Y[train], samples.weight[train])
-        held_out = NumberSamples(samples.X[others], samples.Y[test], samples.weight[test])
-        scaling, part = TargetScaling.of(known, loss.is_log), prepared.select(rows)
-        path = list(np.asarray(Cs) / self._unit(part, known.weight))
-        options = self._options()._replace(n_jobs=1)
-        for solved in part.solve_path(scaling.pose(known), path, loss.solver, options):
-            predicted = to_numpy(scaling.predict(prepared.values(solved, others, rows)))
-            candidate = copy(self)
-            candidate.machines_, candidate._scaling = [solved.function], scaling
-            score = self._score(candidate, held_out, predicted, loss)
-            yield Trial([score], None if solved.is_done else solved, predicted)
-
-    def _score(self, candidate: Any, test: NumberSamples, predicted: Array, loss: NumberLoss) -> float:
-        """Return the score of a candidate on the test rows."""
+    def _judge(self, values: Array, test: NumberSamples, loss: MachineLoss) -> tuple[list[float], Array]:
+        """Return the score of decision values on the test rows, and the predictions."""
+        predicted = to_numpy(self._scaling.predict(values))
         if self.scoring is None:
-            return -float(loss.error(test.Y, predicted, sample_weight=test.weight))
+            return [-float(loss.error(test.Y, predicted, sample_weight=test.weight))], predicted
         options = {} if callable(self.scoring) else {"sample_weight": test.weight}
-        scorer = check_scoring(candidate, scoring=self.scoring)
-        score = scorer(candidate, test.X, like(test.X, self._shape(test.Y)), **options)
-        return check_score(score, self.scoring, len(test.X))
+        scorer = check_scoring(self, scoring=self.scoring)
+        score = scorer(self, test.X, like(test.X, self._shape(test.Y)), **options)
+        return [check_score(score, self.scoring, len(test.X))], predicted
 
     def predict(self, X: Any) -> Array:
         """Return the predictions.
