@@ -105,7 +105,7 @@ class TableCoding(NamedTuple):
     def describe(self, solutions: Sequence[Solution]) -> AdditiveFunctions:
         """Return the machine of samples, from tables."""
         value = bin_columns(np.empty((0, len(self.knots))), self.knots).value
-        fits = [finish(value, solution.function.coef, self.units, solution) for solution in solutions]
+        fits = [finish(value, solution.function.coef, self.units, *solution[1:]) for solution in solutions]
         return AdditiveFunctions([fit.function for fit in fits], self.directions)
 
 

@@ -64,11 +64,14 @@ def make_grid(Cs: int | ArrayLike, low: int, high: int) -> Array:
         if Cs < 1:
             raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
         return np.logspace(low, high, int(Cs), base=2.0)
-    grid = np.unique(np.asarray(Cs, dtype=np.float64))
-    if grid.size == 0:
-        raise ValueError("Cs is empty: give at least one value of C, or the number of values.")
-    if not (np.all(np.isfinite(grid)) and grid[0] > 0):
-        raise ValueError(f"Every C must be positive and finite, got {Cs!r}.")
+    return check_grid(Cs, "Cs")
+
+
+def check_grid(values: ArrayLike, name: str) -> Array:
+    """Return positive numbers, ascending; there must be one at least."""
+    grid = np.unique(np.asarray(values, dtype=np.float64))
+    if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] > 0):
+        raise ValueError(f"{name} must be one positive number or more, got {values!r}.")
     return grid
 
 
@@ -152,11 +155,3 @@ def is_past_the_best(scores: Array) -> bool:
     lost = scores[:, [n_tried - 1 - n_since]] - scores[:, -min(n_since, PATIENCE) :]
     wanted = 1.0 if n_since >= PATIENCE else CLEARLY
     return bool(np.all(lost.mean(axis=0) > wanted * lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
-
-
-def make_multiples(gammas: ArrayLike) -> Array:
-    """Return ascending multiples of the median rule's γ."""
-    grid = np.unique(np.asarray(gammas, dtype=np.float64))
-    if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] > 0):
-        raise ValueError(f"gammas must be one positive number or more, got {gammas!r}.")
-    return grid

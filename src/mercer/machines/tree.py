@@ -15,7 +15,7 @@ from mercer.machines.classifier import Classifier
 from mercer.machines.machine import NamedMachine
 from mercer.machines.problems import How
 from mercer.machines.regressor import Regressor
-from mercer.machines.selection import make_multiples
+from mercer.machines.selection import check_grid
 from mercer.parameters import check_option, check_positive
 
 
@@ -49,7 +49,7 @@ class TreeMachine(NamedMachine):
         usual = median_gamma(columns.seen(X))
         if not self._selects:
             return [columns.kernel(self.relative_gamma * usual)]
-        self.gammas_ = make_multiples(self.gammas) * usual
+        self.gammas_ = check_grid(self.gammas, "gammas") * usual
         return [columns.kernel(float(gamma)) for gamma in self.gammas_]
 
     @property
