@@ -142,10 +142,6 @@ class FeatureCoding(NamedTuple):
         return self.map.function(w, np.array([solution.bias for solution in solutions]))
 
 
-# How samples are coded, C in the units of that, and of each problem the rows of its chunks, and these
-Posed = tuple[TableCoding | FeatureCoding, float, list[tuple[Index, list[Any]]]]
-
-
 class Problem(NamedTuple):
     """One class against another, or against all others."""
 
@@ -160,12 +156,11 @@ def fit_chunks(
     """Fit a classifier, or a regressor of one target, to samples in chunks."""
     X = check_features(machine, X, reset=True)
     chunks = split_rows(X, y, sample_weight)
-    pose_all = _pose_classes if is_classifier(machine) else _pose_numbers
-    coding, C, posed = pose_all(machine, chunks, loss)
-    machine._keep([solve_problems(machine, coding, posed, C, loss.solver, context)], NOTHING)
+    solve = _solve_classes if is_classifier(machine) else _solve_numbers
+    machine._keep([solve(machine, chunks, loss, context)], NOTHING)
 
 
-def _pose_classes(machine: Any, chunks: RowChunks, loss: MachineLoss) -> Posed:
+def _solve_classes(machine: Any, chunks: RowChunks, loss: MachineLoss, context: CallbackContext) -> Solved:
     summaries = look_at_chunks(machine, chunks, summarize_classes)
     classes, n_used, totals, class_weight = _count_classes(summaries, machine.class_weight)
     is_there = totals * class_weight > 0.0
@@ -188,10 +183,10 @@ def _pose_classes(machine: Any, chunks: RowChunks, loss: MachineLoss) -> Posed:
         own = [problem.positive] + ([] if problem.negative is None else [problem.negative])
         n_rows = count[:, own].sum(axis=1) if len(own) > 1 else count.sum(axis=1)
         posed.append((n_rows, _lazily(pose, coded, n_rows, problem, loss.solver is HINGE)))
-    return coding, C, posed
+    return solve_problems(machine, coding, posed, C, loss.solver, context)
 
 
-def _pose_numbers(machine: Any, chunks: RowChunks, loss: MachineLoss) -> Posed:
+def _solve_numbers(machine: Any, chunks: RowChunks, loss: MachineLoss, context: CallbackContext) -> Solved:
     summaries = look_at_chunks(machine, chunks, summarize_numbers)
     machine._scaling, machine._one_target = scale_target(summaries, loss.is_log), True
     sample, numbers, given = (np.concatenate([summary[k] for summary in summaries]) for k in (7, 8, 9))
@@ -199,7 +194,8 @@ def _pose_numbers(machine: Any, chunks: RowChunks, loss: MachineLoss) -> Posed:
     about = dask.delayed((coding, machine._scaling), traverse=False)
     coded = [dask.delayed(code_numbers)(*chunk, about) for chunk in zip(*chunks[:3], strict=True)]
     n_used = np.array([summary.n_used for summary in summaries])
-    return coding, C, [(n_used, _lazily(_gather, coded, n_used))]
+    posed = [(n_used, _lazily(_gather, coded, n_used))]
+    return solve_problems(machine, coding, posed, C, loss.solver, context)
 
 
 def choose_coding(
