@@ -6,6 +6,7 @@ loss (`reference.Machine`), which all places and methods share.
 
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,9 +27,10 @@ from mercer import (
     Superkernel,
 )
 from mercer.kernels import FeatureKernel, Kernel, Perceptron, Stump, Tree
+from mercer.machines import feature_samples
 from mercer.machines.additive_samples import draw_directions
 from mercer.machines.functions import has_features
-from mercer.solvers.newton import Loss
+from mercer.solvers.newton import FeatureRows, Loss
 from reference import Machine
 
 RNG = np.random.default_rng(0)
@@ -293,3 +295,58 @@ def test_a_kernel_of_ones_own_is_a_class_of_one_formula_or_two(kernel, loss):
         model = KernelSVC(kernel, C=C, loss=loss, method=method, tol=1e-7)
         values = values_at(model, "numpy", LABEL[:N], ALL)
         assert_allclose(values, oracle.values, atol=1e-4 * np.ptp(oracle.values))
+
+
+class Files(NamedTuple):
+    """Features of rows in files, a part of the rows in each."""
+
+    paths: list
+    shape: tuple
+
+    def parts(self):
+        """Yield where a part begins and ends, and its features, read anew."""
+        start = 0
+        for path in self.paths:
+            F = np.load(path)
+            yield slice(start, start + len(F)), F
+            start += len(F)
+
+
+class FileRows(FeatureRows):
+    """Rows whose features are in files: a place says how to gather, to scatter and to select."""
+
+    folder = None
+
+    @classmethod
+    def of(cls, columns, y, weight):
+        """Write the features, and prepare the rows."""
+        paths = [cls.folder / f"{k}.npy" for k in range(3)]
+        for path, part in zip(paths, np.array_split(columns, 3), strict=True):
+            np.save(path, part)
+        return super().of(Files(paths, columns.shape), y, weight)
+
+    def gather(self, columns, coef):
+        return np.concatenate([F @ coef for _, F in columns.parts()])
+
+    def scatter(self, columns, v):
+        return sum(F.T @ v[rows] for rows, F in columns.parts())
+
+    def select(self, rows):
+        return np.concatenate([F for _, F in self.columns.parts()])[rows]
+
+    def moments(self):
+        return sum(np.stack([F.sum(axis=0), (F**2).sum(axis=0)]) for _, F in self.columns.parts())
+
+
+@pytest.mark.parametrize("kernel", ["RBF", "inner product", "Stump"])
+@pytest.mark.parametrize(("is_class", "loss"), FITS)
+def test_a_place_of_ones_own_is_a_class_of_rows(kernel, is_class, loss, tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_samples, "FeatureRows", FileRows)
+    monkeypatch.setattr(FileRows, "folder", tmp_path)
+    oracle, mean, unit = oracle_of(kernel, loss, is_class, False)
+    method = "features" if has_features(kernel_of(kernel)) else "landmarks"
+    model = machine_of(kernel, loss, is_class, method)
+    values = values_at(model, "numpy", LABEL[:N] if is_class else numbers(loss)[:N], ALL)
+    values = np.log(values) if loss == "poisson" else (values - mean) / unit
+    assert len(list(tmp_path.iterdir())) == 3
+    assert_allclose(values, oracle.values, atol=2e-3 * np.ptp(oracle.values))
