@@ -78,7 +78,7 @@ class Classifier(ClassifierMixin, Machine):
         if self._has_pairs:
             return [self._solve_pair(fit, problem, options) for problem in problems.each]
         prepared = prepare(self.kernel_, fit.samples.X, fit.how)
-        C = self.C_ / self._unit(prepared, fit.samples.given)
+        C = self.C_ / self._unit(prepared, fit.samples)
         return [next(prepared.solve_path(problems, [C], fit.loss.solver, options))]
 
     @property
@@ -96,7 +96,7 @@ class Classifier(ClassifierMixin, Machine):
         prepared = prepare(self.learner_.kernel_for(pair.X, pair.label), pair.X, fit.how)
         positive = xp.astype(problem.y > 0, xp.int64)
         problems = Problems([Problem(None, problem.y, weight)], positive, weight)
-        C = self.C_ / self._unit(prepared, pair.given)
+        C = self.C_ / self._unit(prepared, pair)
         return next(prepared.solve_path(problems, [C], fit.loss.solver, options))
 
     def _keep(self, each: list[Solved], rows: Any) -> None:

@@ -224,7 +224,7 @@ def choose_coding(
         )
     machine.C_ = float(C)
     if machine._is_relative:
-        C = C / machine._unit(prepare(machine.kernel_, sample[few], how), weight[few])
+        C = C / (prepare(machine.kernel_, sample[few], how).spread(weight[few]) or 1.0)
     if how.method in ("table", "sliced"):
         return TableCoding.choose(sample, how), float(C)
     return FeatureCoding.choose(machine.kernel_, sample, n_rows, how), float(C)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_regressor
 from sklearn.callback import with_callbacks
@@ -11,7 +10,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils.validation import _check_feature_names, has_fit_parameter
 
 from mercer._typing import Array
-from mercer.array_api import is_tensor, take, to_numpy
+from mercer.array_api import is_tensor, namespace, take
 from mercer.kernels.tree import fit_kernel
 from mercer.learners.base import check_unlabelled
 from mercer.machines.classifier import Classifier
@@ -72,7 +71,7 @@ class LearningMachine(Machine):
         self.learner_ = learn(self, X, y, given)
         if self.learner_ is not None:
             return [self.learner_.kernel_]
-        counted = np.flatnonzero(to_numpy(weight) > 0)
+        (counted,) = namespace(weight).nonzero(weight > 0)
         return [as_kernel(self.learner, X if len(counted) == len(X) else take(X, counted))]
 
 

@@ -36,8 +36,9 @@ class LabelledSamples(NamedTuple):
     @property
     def given(self) -> Array:
         """Return what was given as weights, of those that count."""
-        counts = to_numpy(self.weight > 0)
-        return counts * (1.0 if self.sample_weight is None else to_numpy(self.sample_weight))
+        xp = namespace(self.weight)
+        counts: Array = xp.astype(self.weight > 0, xp.float64)
+        return counts if self.sample_weight is None else counts * self.sample_weight
 
     def counted(self) -> tuple["LabelledSamples", Index]:
         """Return those of positive weight, and which they are."""

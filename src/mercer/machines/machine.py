@@ -161,9 +161,9 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         """Whether C is divided by the spread of the samples, so that the kernel's scale does not matter."""
         return False
 
-    def _unit(self, prepared: PreparedSamples, weight: Array) -> float:
+    def _unit(self, prepared: PreparedSamples, samples: TrainingSamples) -> float:
         """Return what C is divided by."""
-        return (prepared.spread(weight) if self._is_relative else 0.0) or 1.0
+        return (prepared.spread(samples.given) if self._is_relative else 0.0) or 1.0
 
     def _check_machine(self) -> None:
         """Check the parameters that all machines have."""
@@ -260,7 +260,7 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         known, part, held_out = samples.select(train), prepared.select(train), samples.select(test)
         candidate, options = copy(self), self._options()._replace(n_jobs=1)
         problems = candidate._pose(known, loss)
-        path = list(np.asarray(Cs) / self._unit(part, known.given))
+        path = list(np.asarray(Cs) / self._unit(part, known))
         for solved in part.solve_path(problems, path, loss.solver, options):
             candidate.machines_ = [solved.function]
             scores, predicted = candidate._judge(prepared.values(solved, test, train), held_out, loss)

@@ -55,7 +55,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         """Solve the problems of all targets; where C is judged by leaving out, keep those errors."""
         samples, loss = fit.samples, fit.loss
         prepared, problems = prepare(self.kernel_, samples.X, fit.how), self._pose(samples, loss)
-        C = self.C_ / self._unit(prepared, samples.weight)
+        C = self.C_ / self._unit(prepared, samples)
         solved = next(prepared.solve_path(problems, [C], loss.solver, options))
         if self._leaves_one_out(loss):
             Y = np.column_stack([problem.y for problem in problems.each])
@@ -89,7 +89,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         problems = TargetScaling.of(few, loss.is_log).pose(few)
         gram = GramSamples.of(self.kernel_, few.X)
         Y = np.column_stack([problem.y for problem in problems.each])
-        path, unit = RidgePath.of(gram.K, Y, few.weight), self._unit(gram, few.weight)
+        path, unit = RidgePath.of(gram.K, Y, few.weight), self._unit(gram, few)
         left_out = (path.solve(C / unit)[1] for C in self.Cs_)
         errors = [np.average(error**2, axis=0, weights=few.weight).mean() for error in left_out]
         self.scores_ = -np.array(errors)

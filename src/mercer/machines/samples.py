@@ -91,7 +91,7 @@ def scatter_coef(X: Array, problems: Sequence[Problem], coefs: Sequence[Array]) 
         return xp.stack([like(X, coef) for coef in coefs])
     out = xp.zeros((len(coefs), len(X)), dtype=xp.float64, device=X.device)
     for k, (problem, coef) in enumerate(zip(problems, coefs, strict=True)):
-        out[k, problem.rows if problem.rows is not None else slice(None)] = coef
+        out[k, problem.rows if problem.rows is not None else slice(None)] = like(X, coef)
     return out
 
 
