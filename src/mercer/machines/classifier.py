@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils._array_api import _average
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +22,7 @@ from mercer.machines.problems import MULTINOMIAL, Options, Problem, Problems, So
 from mercer.machines.rows_of import SOFTMAX_ROWS, prepare
 from mercer.machines.selection import check_score, draw_some, split_classes
 from mercer.parameters import check_option
+from mercer.scikit import average
 from mercer.solvers.newton import LogLoss
 from mercer.validation import check_rows
 
@@ -138,7 +138,7 @@ class Classifier(ClassifierMixin, Machine):
                 good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
             else:
                 good = [xp.astype(_choose(self, values) == test.label, xp.float64)]
-            return [float(_average(one, weights=weight, xp=xp)) for one in good], None
+            return [float(average(one, weights=weight, xp=xp)) for one in good], None
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)

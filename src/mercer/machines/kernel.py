@@ -5,9 +5,8 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_regressor
-from sklearn.callback import with_callbacks
 from sklearn.gaussian_process import kernels as sk_kernels
-from sklearn.utils.validation import _check_feature_names, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array
 from mercer.array_api import is_tensor, namespace, take
@@ -17,6 +16,7 @@ from mercer.machines.classifier import Classifier
 from mercer.machines.machine import Machine
 from mercer.machines.problems import How
 from mercer.machines.regressor import Regressor
+from mercer.scikit import check_feature_names, with_callbacks
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
     if "unlabelled" in given and not is_tensor(given["unlabelled"]):  # the learner sees no names
-        _check_feature_names(machine, given["unlabelled"], reset=False)
+        check_feature_names(machine, given["unlabelled"], reset=False)
         given = {**given, "unlabelled": check_unlabelled(given["unlabelled"], X.shape[1])}
     is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
     fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)
@@ -152,8 +152,10 @@ class KernelSVC(Classifier, LearningMachine):
         stump kernel, features where there are any and p ≤ n / 5, n the samples of a pair of classes, and the
         Gram matrix up to 20 000 samples with the hinge (5000 with other losses); beyond, slices or landmarks.
     n_landmarks : int or None, default=None
-        Number of landmarks. None is 2000 up to 17 000 samples, and fewer of more, at least 512. Features take
-        at most 2 GB: of more than a million samples landmarks are fewer, whatever is asked for, at least 256.
+        Number of landmarks; None is 2000. By the thousand they take conjugate gradients, O(n m) each. Kernel
+        values take 2 GB at most, or, of more than 670 000 samples, 4 GB: of a million there are 800
+        landmarks, whatever is asked for, and of more fewer. Of several classes at once, tensors and Dask
+        collections, where features take O(n m²), None is 2000 up to 17 000 samples, and fewer of more.
     max_bins : int or None, default=None
         Number of bins of a feature, for "table" and "sliced".
     Cs : int or array-like, default=9
@@ -265,7 +267,9 @@ class KernelRegressor(Regressor, LearningMachine):
         How to compute, as in `KernelSVC`. "auto" takes the Gram matrix up to 10 000 samples with the squared
         error, and up to 5000 with other losses.
     n_landmarks, max_bins
-        As in `KernelSVC`.
+        As in `KernelSVC`. With the squared error None is 1000 landmarks of more than 5000 samples, then twice
+        as many, and again, for as long as held-out samples gain by it: at most 10 000, one for two samples,
+        and some ten seconds' work each time.
     Cs : int or array-like, default=31
         The values of C for ``C="cv"``, or how many from 2⁻¹⁰ to 2²⁰ in equal ratios.
     cv : "loo", int, splitter or iterable, default="loo"

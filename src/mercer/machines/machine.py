@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
@@ -28,7 +27,8 @@ from mercer.machines.rows_of import METHODS, choose_method, prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Folds, Trial, Tried, go_along, make_grid
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.solvers.newton import HINGE, Loss
+from mercer.scikit import CallbackContext, CallbackSupportMixin, with_callbacks
+from mercer.solvers.newton import Loss
 
 FEW_CLASSES = 5  # of fewer, problems are not so many that LIBSVM should have them all at once
 
@@ -192,7 +192,7 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         self.method_ = choose_method(self.kernel_, how, loss, X.shape, n_classes, effort)
         is_random = self._selects or self.method_ in ("sliced", "landmarks") or how.max_bins is not None
         seed = self._draw_seed() if is_random else 0
-        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
+        return how._replace(method=self.method_, seed=seed, loss=loss, n_classes=n_classes)
 
     def _effort(self, samples: TrainingSamples) -> float:
         """Return C times the variance of the samples, in which LIBSVM's time grows, where it is asked for."""

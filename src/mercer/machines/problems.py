@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from mercer._typing import Array, Index
+from mercer.solvers.newton import Loss
 
 MULTINOMIAL = "multinomial"  # the scheme of one problem for all classes
 MAX_STEPS = 1000  # the default maximum number of Newton steps
@@ -116,4 +117,5 @@ class How(NamedTuple):
     max_bins: int | None = None
     n_directions: int | None = None
     seed: int = 0
-    is_hinge: bool = False  # then LIBSVM may compute a Gaussian kernel itself
+    loss: Loss | None = None  # of all problems, …
+    n_classes: int = 0  # … of so many classes; numbers are of none

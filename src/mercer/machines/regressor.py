@@ -14,6 +14,7 @@ from mercer._typing import Array
 from mercer.array_api import like, to_numpy
 from mercer.machines.gram_samples import GramSamples, choose_some
 from mercer.machines.intervals import UnseenErrors, check_coverage
+from mercer.machines.landmark_samples import grow_landmarks
 from mercer.machines.losses import MachineLoss, number_loss
 from mercer.machines.machine import Fit, Machine
 from mercer.machines.places import is_lazy
@@ -42,7 +43,10 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
     def _check_parameters(self) -> MachineLoss:
         """Return the loss."""
         self._check_machine()
-        return number_loss(self.loss, self.quantile, self.epsilon)
+        return self._number_loss()
+
+    def _number_loss(self, spread: Any = 1.0) -> MachineLoss:
+        return number_loss(self.loss, self.quantile, self.epsilon, spread)
 
     def _check_samples(self, X: Any, y: Any, sample_weight: Any, loss: MachineLoss) -> NumberSamples:
         return check_numbers(self, X, y, sample_weight, loss.is_log)
@@ -56,6 +60,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         samples, loss = fit.samples, fit.loss
         prepared, problems = prepare(self.kernel_, samples.X, fit.how), self._pose(samples, loss)
         C = self.C_ / self._unit(prepared, samples)
+        prepared = grow_landmarks(prepared, problems, C)
         solved = next(prepared.solve_path(problems, [C], loss.solver, options))
         if self._leaves_one_out(loss):
             Y = np.column_stack([problem.y for problem in problems.each])
@@ -103,7 +108,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         counts = some = samples.weight > 0
         cv = 5 if isinstance(self.cv, str) and self.cv == LEAVE_ONE_OUT else self.cv
         folds = all_folds = split_numbers(cv, samples.X, samples.Y, counts, fit.groups, how.seed)
-        loss = number_loss(self.loss, self.quantile, self.epsilon, samples.spread())
+        loss = self._number_loss(samples.spread())
         fit = its_fit = fit._replace(loss=loss)
         if how.method in ("gram", "landmarks"):
             its_fit = fit._replace(how=how._replace(method="gram"))
@@ -157,7 +162,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         self._check_place(X, "predict")
         return _answer(self, self._values(check_rows(self, X, reset=False)))
 
-    @available_if(lambda self: self._selects or self._leaves_one_out(self._check_parameters()))
+    @available_if(lambda self: self._selects or self._leaves_one_out(self._number_loss()))
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
 

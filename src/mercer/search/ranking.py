@@ -1,18 +1,25 @@
-"""The outcome of a race: how good each candidate is, corrected for the choice among its settings."""
+"""The outcome of a race: how good each candidate is, corrected for choices among settings, and how surely.
+
+Two things are random: which samples were scored, and which ones the models were fitted to. Another draw of
+the latter changes all predictions at once, which no spread of one draw shows: for k folds the variance is
+larger by a factor of 1 + k n_test / n_train [NB03]. That is as if fewer samples had been scored, 1 /
+(1/n_scored + 1/n_trained).
+
+A share of so many samples has the interval of Clopper and Pearson [CP34]: unlike ± 1.96 standard errors it
+knows that no error in 36 samples is not an error rate of zero.
+
+[NB03] Nadeau, Bengio: Inference for the generalization error. Machine Learning 52, 2003.
+[CP34] Clopper, Pearson: The use of confidence or fiducial limits illustrated in the case of the binomial.
+Biometrika 26, 1934.
+"""
 
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from mercer._typing import Array, Index
-from mercer.search.bootstrap import N_DRAWS, draw_groups, draw_rows, judge_choice
-from mercer.search.interval import (
-    effective_rows,
-    half_width,
-    mean_variance,
-    share_interval,
-    standard_error,
-)
+from mercer.search.blend import parts_of
 from mercer.search.race import Fate, Race
 from mercer.search.result import (
     FINISHED,
@@ -25,9 +32,9 @@ from mercer.search.result import (
     SearchResult,
     rank_candidates,
 )
-from mercer.search.selection_rule import choose
+from mercer.search.selection_rule import choose_elsewhere
 
-FEW_DRAWS = 50  # of the bootstrap, while the search runs
+TAIL = 0.025  # on either side of a 95 % interval
 
 
 class Ranking:
@@ -37,12 +44,10 @@ class Ranking:
     ----------
     race : Race
         Over, or still running.
-    n_draws : int
-        Of the bootstrap.
     """
 
-    def __init__(self, race: Race, n_draws: int = N_DRAWS) -> None:
-        self.race, self.n_draws = race, n_draws
+    def __init__(self, race: Race) -> None:
+        self.race = race
         self.scoring, self.metric = race.task.scoring, race.task.scoring.metric
 
     def result(self) -> SearchResult:
@@ -81,46 +86,37 @@ class Ranking:
     def measure(self, entries: Index) -> Measure:
         """Return how good the choice among some entries is."""
         losses, places = self.race.scored(entries)
-        rule = self.race.rule.among(entries)
-        loss = float(judge_choice(losses, self._draw(places), rule).mean())
-        return self.of_losses(loss, _chosen(losses, rule), places, entries)
+        chosen = self._choose(losses, places, entries)
+        return self.of_losses(float(chosen.mean()), chosen, places, entries)
 
     def compare(self, entries: Index, reference: Index) -> Difference:
         """Return how much larger the value of a choice is than that of another, on the samples of both."""
-        if not len(reference):
-            return Difference()
         losses, places = self.race.scored(np.concatenate([entries, reference]))
-        if not len(losses):
+        if not len(losses) or not len(reference):
             return Difference()
-        split = len(entries)
-        columns, means = [], []
-        for some, values in ((entries, losses[:, :split]), (reference, losses[:, split:])):
-            rule = self.race.rule.among(some)
-            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
-            columns.append(_chosen(values, rule))
-        return self._difference(means[0] - means[1], columns[0] - columns[1], places, entries)
+        mine = self._choose(losses[:, : len(entries)], places, entries)
+        return self._difference(
+            mine - self._choose(losses[:, len(entries) :], places, reference), places, entries
+        )
 
-    def compare_model(
-        self, losses: Array, places: Index, entries: Index, candidate: int | None
-    ) -> Difference:
-        """Return how much larger the model's value is than a candidate's: both are corrected for choices.
-
-        The candidate's setting for a fold is the one that is best on the others.
-        """
-        theirs = np.array([], dtype=np.intp) if candidate is None else self.race.finalists_of(candidate)
+    def compare_model(self, losses: Array, places: Index, entries: Index, other: int | None) -> Difference:
+        """Return how much larger the model's value is than a candidate's: both are corrected for choices."""
+        theirs = np.array([], dtype=np.intp) if other is None else self.race.finalists_of(other)
         every = self.race.losses[np.ix_(places, theirs)]
         some = np.isfinite(every).all(axis=1)
         if not len(theirs) or not some.any():
             return Difference()
-        mine, every, places = losses[some], every[some], places[some]
-        fold, rule, chosen = self.race.fold[places], self.race.rule.among(theirs), np.empty(len(places))
-        for k in np.unique(fold):
-            others = every[fold != k] if (fold != k).any() else every
-            own = choose(others, rule, np.ones((1, len(others))))[0]
-            chosen[fold == k] = every[fold == k, own]
-        return self._difference(float((mine - chosen).mean()), mine - chosen, places, entries)
+        chosen = self._choose(every[some], places[some], theirs)
+        return self._difference(losses[some] - chosen, places[some], entries)
 
-    def _difference(self, mean: float, differences: Array, places: Index, entries: Index) -> Difference:
+    def _choose(self, losses: Array, places: Index, entries: Index) -> Array:
+        """Return the losses of a choice among entries, each made on the other parts of the samples."""
+        race = self.race
+        part = parts_of(race, places) if race.task.blends else race.fold[places]
+        return choose_elsewhere(losses, race.rule.among(entries), part)
+
+    def _difference(self, differences: Array, places: Index, entries: Index) -> Difference:
+        mean = float(differences.mean())
         variance = mean_variance(differences, self._clusters(places))
         if self.scoring.is_share:
             variance = max(variance, 1.0 / len(places) ** 2)  # as if they differed on one sample at least
@@ -169,14 +165,8 @@ class Ranking:
         groups = self.race.task.samples.groups
         return None if groups is None else groups[self.race.rows[places]]
 
-    def _draw(self, places: Index) -> Array:
-        clusters = self._clusters(places)
-        if clusters is None:
-            return draw_rows(len(places), self.race.seed, self.n_draws)
-        return draw_groups(clusters, self.race.seed, self.n_draws)
-
     def _inflation(self, places: Index, entries: Index) -> float:
-        """Return how much larger a variance is than that of samples scored once, see `interval`."""
+        """Return how much larger a variance is than that of samples scored once."""
         n_scored = len(np.unique(self.race.rows[places]))
         n_trained = float(self.race.n_trained[entries].min()) or float(self.race.n_all)
         return n_scored / effective_rows(n_scored, n_trained)
@@ -207,7 +197,38 @@ class Ranking:
         }
 
 
-def _chosen(losses: Array, rule: Any) -> Array:
-    """Return the losses of the setting that is chosen on all samples."""
-    column: Array = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
-    return column
+def effective_rows(n_scored: float, n_trained: float) -> float:
+    """Return the number of independent samples that say as much as a cross-validation does."""
+    return 1.0 / (1.0 / n_scored + 1.0 / max(n_trained, 1.0))
+
+
+def share_interval(share: float, n: float) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a share of n samples, which need not be a whole number."""
+    low = stats.beta.ppf(TAIL, n * share, n * (1.0 - share) + 1.0) if share > 0.0 else 0.0
+    high = stats.beta.ppf(1.0 - TAIL, n * share + 1.0, n * (1.0 - share)) if share < 1.0 else 1.0
+    return float(low), float(high)
+
+
+def standard_error(share: float, n: float) -> float:
+    """Return the standard error of a share of n samples, as if half a sample were wrong at least."""
+    return float(np.sqrt(max(share * (1.0 - share), 0.25 / n) / n))
+
+
+def mean_variance(losses: Array, groups: Index | None = None) -> float:
+    """Return the variance of a mean of samples, of which those of a group are not independent."""
+    n = len(losses)
+    away = losses - losses.mean()
+    if groups is None:
+        return float(away @ away) / n**2
+    _, place = np.unique(groups, return_inverse=True)
+    sums = np.bincount(place, away)
+    m = len(sums)
+    return float(sums @ sums) / n**2 * (m / (m - 1.0) if m > 1 else np.inf)
+
+
+def half_width(variance: float, n_groups: int | None = None) -> float:
+    """Return the half width of the 95 % interval of a mean; of few groups, by Student's distribution."""
+    if n_groups is not None and n_groups < 2:
+        return float("nan")
+    factor = stats.norm.ppf(1.0 - TAIL) if n_groups is None else stats.t.ppf(1.0 - TAIL, n_groups - 1)
+    return float(factor * np.sqrt(variance))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
@@ -34,8 +35,7 @@ from mercer.search.candidates import (
 )
 from mercer.search.decisions import Decision, decision_values
 from mercer.search.fitting import Fitted, Scaled, fit_samples
-from mercer.search.number_scoring import JudgedNumbers, is_absolute
-from mercer.search.scoring import ACCURACY, Judged, Scoring
+from mercer.search.scoring import ACCURACY, Judged, Scoring, is_absolute
 from mercer.search.spread import Spread
 
 RARE = 1.0 / 12.0  # of the samples: a class with less is found by few scores
@@ -223,8 +223,8 @@ class LabelTask:
         judged = Judged(
             self.label[rows],
             chosen,
-            decisions,
             self.samples.weights[rows],
+            decisions,
             self.classes,
             self.scoring.positive,
         )
@@ -245,6 +245,12 @@ class LabelTask:
     def blend_losses(self, values: Array, rows: Index) -> Array:
         """Return −log of the probability of each sample's class, by what members of a blend are selected."""
         return log_losses(values, self.label[rows])
+
+    def blend_slopes(self, values: Array, rows: Index) -> Array:
+        """Return their derivatives by the values."""
+        slopes: Array = softmax(values, axis=1)
+        slopes[np.arange(len(rows)), self.label[rows]] -= 1.0
+        return slopes
 
     def finish(self, values: Array, rows: Index) -> "tuple[Calibration, Decision]":
         """Return what makes probabilities of a blend's values for unseen samples, and classes of these."""
@@ -390,7 +396,7 @@ class NumberTask:
 
     def losses(self, values: Array, rows: Index) -> Array:
         """Return the losses of predictions."""
-        judged = JudgedNumbers(
+        judged = Judged(
             np.asarray(self.samples.y, dtype=np.float64)[rows],
             self._numbers(values[:, 0]),
             self.samples.weights[rows],
@@ -413,6 +419,11 @@ class NumberTask:
         """Return squared errors, or absolute ones if these are the score."""
         errors: Array = values[..., 0] - self.standard.values(self.target[rows])
         return np.abs(errors) if is_absolute(self.scoring) else errors**2
+
+    def blend_slopes(self, values: Array, rows: Index) -> Array:
+        """Return their derivatives by the values, or halves of them."""
+        errors: Array = values - self.standard.values(self.target[rows])[:, None]
+        return np.sign(errors) if is_absolute(self.scoring) else errors
 
     def finish(self, values: Array, rows: Index) -> "tuple[Spread, UnseenErrors]":
         """Return how far off predictions of unseen samples are, by where they are."""
