@@ -20,7 +20,6 @@ from mercer.solvers.newton import (
     GramRows,
     Loss,
     SortedRows,
-    SquaredError,
     TableRows,
     add_up_by_code,
     bin_columns,
@@ -30,12 +29,10 @@ from mercer.solvers.newton import (
     solve_path,
     sort_rows,
 )
-from mercer.solvers.ridge import solve_table_ridge_path
 
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.newton.torch_tables"  # where tensors are; loads torch
-RIDGE_STEPS = 10_000  # of conjugate gradients for squared errors, each a pass over the rows
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
 
@@ -105,10 +102,6 @@ def fit_path(
         few = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
         kind, options = GramRows, {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
         solutions = solve_path(few, Cs, loss, **options)
-    elif kind is TableRows and isinstance(loss, SquaredError):
-        options["max_iter"] = max_iter or RIDGE_STEPS
-        options.pop("progress", None)  # its steps are of another kind
-        solutions = solve_table_ridge_path(columns, y, bound, Cs, **options)
     else:
         solutions = solve_path(kind.of(columns, y, bound), Cs, loss, **options)
     for solution in solutions:
