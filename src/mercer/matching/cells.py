@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from mercer._typing import Array, Flags
 from mercer.preprocessing import TableError
+from mercer.preprocessing.dates import FIRST_CELLS, FORMATS, ISO, ISO_CELL
 from mercer.preprocessing.encoder import as_table
 from mercer.preprocessing.errors import listed
 from mercer.preprocessing.kinds import category_texts
 from mercer.preprocessing.missing import MARKS, known_texts
+from mercer.preprocessing.numbers import CELL
 
 Texts = NDArray[Any]  # of Python's str, empty where a cell is missing
+STRAYS = 0.1  # of the numbers or dates of a column may be something else: "album only" as a price
 BEFORE_A_MARK = r"\s+(?=[,.%])"  # May 18 , 2015
 
 
@@ -45,6 +48,32 @@ def for_reading(column: pd.Series) -> pd.Series:
     texts = known_texts(category_texts(column))
     texts = texts.str.replace(BEFORE_A_MARK, "", regex=True)
     return texts.where(~texts.str.lower().isin(MARKS), np.nan).astype(object)
+
+
+def number_cells(column: pd.Series) -> pd.Series | None:
+    """Return a column without the few cells that are no numbers; None if they are many."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    return _without_strays(column, column.astype(str).str.fullmatch(CELL))
+
+
+def date_cells(column: pd.Series) -> pd.Series | None:
+    """Return a column without the few cells that are no dates as most are; None if they are many."""
+    if pd.api.types.is_numeric_dtype(column) or column.dropna().str.contains(r"\d").mean() < 1.0 - STRAYS:
+        return None
+    first = column.dropna()[:FIRST_CELLS]
+    written = max(FORMATS, key=lambda one: _are_dates(first, one).sum())
+    return _without_strays(column, _are_dates(column, written))
+
+
+def _are_dates(column: pd.Series, written: str) -> pd.Series:
+    if written == ISO:
+        return column.astype(str).str.fullmatch(ISO_CELL)
+    return pd.to_datetime(column, format=written, errors="coerce", utc=True).notna()
+
+
+def _without_strays(column: pd.Series, fits: pd.Series) -> pd.Series | None:
+    return column.where(fits) if fits[column.notna()].mean() >= 1.0 - STRAYS else None
 
 
 def record_keys(table: pd.DataFrame) -> NDArray[np.uint64]:

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from mercer._typing import Array, Flags, Index
+from mercer.machines import StumpSVC
 from mercer.matching.comparison import Comparison, Similarities
 from mercer.matching.decision import Decision, Design
 from mercer.matching.judged import Judged
@@ -13,6 +14,9 @@ from mercer.matching.pair_folds import PairFolds, make_folds
 from mercer.matching.probability import LEAST_EACH, MatchError, Sigmoid, calibrate, find_threshold, measure
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+CURVED = (None, 1.0, 10.0)  # C of the machine that is averaged with the linear one
+SETTINGS = tuple((penalty, C) for C in CURVED for penalty in PENALTIES)
+MOST_BINS = 256  # of similarities, where pairs are more
 FEW = 1e-2  # the penalty where pairs are too few to choose one
 
 
@@ -54,10 +58,10 @@ def learn(
     scores, plain, held_out = _cross_validate(comparison, found, answer, folds)
     losses = np.logaddexp(0.0, np.where(answer, -1.0, 1.0) * scores)
     best = _best_without(losses, folds, held_out)
-    penalty = PENALTIES[_choose(losses[:, held_out])]
+    penalty, C = SETTINGS[_choose(losses[:, held_out])]
     chosen = scores[best, np.arange(len(answer))]
     return Learned(
-        _fit(comparison, found, answer, penalty, weight),
+        _fit(comparison, found, answer, penalty, weight, C),
         sigmoid := calibrate(chosen[held_out], answer[held_out]),
         find_threshold(sigmoid(chosen[held_out]), answer[held_out], cost, precision),
         penalty,
@@ -67,17 +71,28 @@ def learn(
 
 
 def _fit(
-    comparison: Comparison, found: Similarities, answer: Flags, penalty: float, weight: Array
+    comparison: Comparison,
+    found: Similarities,
+    answer: Flags,
+    penalty: float,
+    weight: Array,
+    C: float | None = None,
 ) -> Decision:
     design = Design.of(comparison, found, answer)
-    return design.learn(design.features(found), answer, penalty, weight)
+    linear = design.learn(design.features(found), answer, penalty, weight)
+    return linear if C is None else _curve(linear, found, answer, C)
+
+
+def _curve(linear: Decision, found: Similarities, answer: Flags, C: float) -> Decision:
+    machine = StumpSVC(C, loss="log_loss", max_bins=MOST_BINS if len(answer) > MOST_BINS else None)
+    return linear.with_curves(machine.fit(linear.all_similarities(found), answer))
 
 
 def _cross_validate(
     comparison: Comparison, found: Similarities, answer: Flags, folds: PairFolds
 ) -> tuple[Array, Array, Flags]:
     """Return held-out pairs' scores for each penalty, and by the reference, and which pairs have some."""
-    scores, plain = np.zeros((len(PENALTIES), len(answer))), np.zeros(len(answer))
+    scores, plain = np.zeros((len(SETTINGS), len(answer))), np.zeros(len(answer))
     scored = np.zeros(len(answer), dtype=bool)
     for fold in range(folds.n_folds):
         train, test = folds.split(fold)
@@ -87,8 +102,12 @@ def _cross_validate(
         new = found.of(test)
         design = Design.of(comparison, known, answer[train])
         F = design.features(known)
-        for k, penalty in enumerate(PENALTIES):
-            scores[k, test] = design.learn(F, answer[train], penalty).score(new)
+        linear = [design.learn(F, answer[train], penalty) for penalty in PENALTIES]
+        for part, C in zip(np.split(scores, len(CURVED)), CURVED, strict=True):
+            one = None if C is None else _curve(linear[0], known, answer[train], C)
+            for k, decision in enumerate(linear):
+                full = decision if one is None else decision._replace(curves=one.curves, curve_intercept=one.curve_intercept)
+                part[k, test] = full.score(new)
         n = design.n_columns
         logistic = LogisticRegression(max_iter=1000).fit(_plain(F, n), answer[train])
         plain[test] = logistic.decision_function(_plain(design.features(new), n))

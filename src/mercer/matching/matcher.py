@@ -275,13 +275,13 @@ class PairMatcher(BaseEstimator):
         left, right = self._prepare(one, other)
         row = np.zeros(1, dtype=np.intp)
         found = self.comparison_.paired(left, right, row, row)
-        names = self.comparison_.names
+        names = [column.name for column in self.comparison_.columns]
         means = [found.values[0, self.comparison_.column_of == c].mean() for c in range(len(names))]
         lines = pd.DataFrame(
             {
                 "column": names,
-                "first": [one[name].iloc[0] for name in names],
-                "second": [other[name].iloc[0] for name in names],
+                "first": [one[name].iloc[0] if name in one else "" for name in names],
+                "second": [other[name].iloc[0] if name in other else "" for name in names],
                 "similarity": np.where(found.known[0], means, np.nan),
                 "adds": self.decision_.by_column(found)[0],
             }
@@ -293,7 +293,8 @@ class PairMatcher(BaseEstimator):
         """How much each column counts: what it adds where two cells are equal."""
         check_is_fitted(self)
         full = np.bincount(self.decision_.column_of, self.decision_.weights) + self.decision_.edits
-        return dict(zip(self.comparison_.names, full.tolist(), strict=True))
+        names = [column.name for column in self.comparison_.columns]
+        return dict(zip(names, full.tolist(), strict=True))
 
     @property
     def kernel_(self) -> RecordKernel:
