@@ -379,8 +379,10 @@ class KernelSVC(LearningMachine, Classifier):
         stump kernel, features where there are any and p ≤ n / 5, n the samples of a pair of classes, and the
         Gram matrix up to 20 000 samples with the hinge (5000 with other losses); beyond, slices or landmarks.
     n_landmarks : int or None, default=None
-        Number of landmarks. None is 2000 up to 17 000 samples, and fewer of more, at least 512. Features take
-        at most 2 GB: of more than a million samples landmarks are fewer, whatever is asked for, at least 256.
+        Number of landmarks; None is 2000. By the thousand they take conjugate gradients, O(n m) each. Kernel
+        values take 2 GB at most, or, of more than 670 000 samples, 4 GB: of a million there are 800
+        landmarks, whatever is asked for, and of more fewer. Of several classes at once, tensors and Dask
+        collections, where features take O(n m²), None is 2000 up to 17 000 samples, and fewer of more.
     max_bins : int or None, default=None
         Number of bins of a feature, for "table" and "sliced".
     Cs : int or array-like, default=9

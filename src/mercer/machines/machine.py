@@ -107,7 +107,8 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
         is_random = self._selects or self.method_ in ("sliced", "landmarks") or how.max_bins is not None
         seed = self._draw_seed() if is_random else 0
-        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
+        how = how._replace(method=self.method_, seed=seed, loss=loss, n_classes=n_classes)
+        return how._replace(is_hinge=loss is HINGE and n_classes > 0)
 
     @abstractmethod
     def _targets(self, samples: Any) -> Any:

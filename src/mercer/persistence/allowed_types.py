@@ -23,8 +23,8 @@ PUBLIC = {
     "KernelSVC KernelSearchCV KernelSearchRegressor PairMatcher Pairs PerceptronRegressor "
     "PerceptronSVC RelevanceKernel StumpRegressor StumpSVC "
     "Superkernel TableEncoder TreeRegressor TreeSVC",
-    "mercer.kernels": "Combination Mapped Mixture Perceptron PerceptronEnsemble Projected Ranked Rescaled "
-    "Series Stump StumpEnsemble Tree",
+    "mercer.kernels": "Combination Forest Mapped Mixture Perceptron PerceptronEnsemble Projected Ranked "
+    "Rescaled Series Stump StumpEnsemble Tree",
     "mercer.superkernels": "ARD Alignment Explicit GaussianHarmonic Harmonic Posterior PowerSeries Risk "
     "SquaredRisk Widths",
     "mercer.machines": "UnseenErrors",
@@ -55,6 +55,9 @@ PARTS = {
     "mercer.parts.AdditiveFunction": "mercer.machines.functions.AdditiveFunction",
     "mercer.parts.CategoryColumn": "mercer.preprocessing.kinds.CategoryColumn",
     "mercer.parts.Decision": "mercer.search.decisions.Decision",
+    "mercer.parts.BoostingClassifier": "mercer.search.trees.BoostingClassifier",
+    "mercer.parts.ForestClassifier": "mercer.search.trees.ForestClassifier",
+    "mercer.parts.Sum": "mercer.search.trees.Sum",
     "mercer.parts.HeldOut": "mercer.search.body.HeldOut",
     "mercer.parts.Spread": "mercer.search.spread.Spread",
     "mercer.parts.DateColumn": "mercer.preprocessing.kinds.DateColumn",

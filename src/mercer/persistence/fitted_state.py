@@ -59,6 +59,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
         Field("coef", "n p"),
         Field("intercept", "p"),
     ),
+    "mercer.parts.Sum": (Field("value", "m v"), Field("column", "t", INDEX, least=0), Field("start", "c")),
     "mercer.parts.SpanFeatures": (Field("rows", "n D"),),
     "mercer.parts.NumberColumn": (Field("median"),),
     "mercer.parts.DateColumn": (Field("first"), Field("medians", "p")),
@@ -107,6 +108,11 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     ),
     "mercer.kernels.Combination": (Field("weights", "r", least=0),),
     "mercer.kernels.Ranked": (Field("quantiles", "q D", may_be_empty=False),),
+    "mercer.kernels.Forest": (
+        *(Field(name, "m", INDEX, least=0) for name in ("feature", "low", "high")),
+        Field("threshold", "m"),
+        Field("roots", "t", INDEX, least=0, may_be_empty=False),
+    ),
     "mercer.kernels.Mapped": (Field("coef", "D p"),),
     "mercer.kernels.Rescaled": (
         Field("center", "D"),
