@@ -18,6 +18,8 @@ from mercer.preprocessing.numbers import CELL
 
 Texts = NDArray[Any]  # of Python's str, empty where a cell is missing
 STRAYS = 0.1  # of the numbers or dates of a column may be something else: "album only" as a price
+MANY_TEXTS, SHARE_OF_TEXTS = 50, 0.2  # different cells of a column of names, at least, and their share
+MOSTLY = 0.5  # of the cells of a column of names have letters
 BEFORE_A_MARK = r"\s+(?=[,.%])"  # May 18 , 2015
 
 
@@ -96,6 +98,17 @@ def mostly_digits(texts: Texts) -> bool:
     """Return whether the texts are numbers, such as those of telephones, whose spaces mean nothing."""
     joined = "".join(texts[:1000].tolist())
     return sum(letter.isdigit() for letter in joined) > 0.8 * max(1, len(joined.replace(" ", "")))
+
+
+def have_names(column: pd.Series) -> bool:
+    """Return whether a column holds names or texts: many of them differ, and not by their digits alone."""
+    texts = known_texts(category_texts(column)).dropna().astype(str).str.replace(r"\d+", "", regex=True)
+    n_different = texts.nunique()
+    return bool(
+        n_different > MANY_TEXTS
+        and n_different > SHARE_OF_TEXTS * len(texts)
+        and texts.str.contains(r"[^\W_]{2}").mean() > MOSTLY
+    )
 
 
 def spread_of(values: Array) -> tuple[float, float]:

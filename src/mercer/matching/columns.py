@@ -86,8 +86,8 @@ class Ordered(NamedTuple):
         if values is None:
             kind = "dates" if self.is_date else "numbers"
             raise TableError(
-                f"Column {quote(self.name)} of {what} should hold {kind}, as it did when the model was learned, "
-                f"but has cells such as {quote(column.dropna().iloc[0])}: correct them, or leave them empty."
+                f"Column {quote(self.name)} of {what} should hold {kind}, as when the model was learned, but "
+                f"has cells such as {quote(column.dropna().iloc[0])}: correct them, or leave them empty."
             )
         return values
 

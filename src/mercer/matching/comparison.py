@@ -13,7 +13,6 @@ from mercer.matching.edits import edit_similarity
 from mercer.matching.views import View
 from mercer.preprocessing import TableError
 
-
 WHOLE = "(all columns)"  # a record as one text: cells that stand in the wrong column are alike there
 
 
