@@ -19,7 +19,6 @@ from mercer.solvers.newton import (
     GramMatrix,
     GramRows,
     Loss,
-    Solution,
     SortedRows,
     TableRows,
     add_up_by_code,
@@ -108,7 +107,7 @@ def fit_path(
     for solution in solutions:
         coef = solution.function.coef
         knots, values = (columns.value, coef) if issubclass(kind, TableRows) else _bends(columns, coef)
-        yield finish(knots, values, rows.units, solution)
+        yield finish(knots, values, rows.units, *solution[1:])
 
 
 def _choose_rows(columns: CodedColumns) -> Any:
@@ -131,14 +130,20 @@ def cap_bounds(is_positive: Any, bound: Any, positive: Any, negative: Any) -> An
     return xp.minimum(bound, (1.0 + 1e-9) * xp.where(is_positive, negative, positive))
 
 
-def finish(knots: Array, values: Array, units: Units, solution: Solution) -> AdditiveFit:
-    """Return the machine of some shape functions in the units of the data."""
+def finish(
+    knots: Array,
+    values: Array,
+    units: Units,
+    bias: float,
+    coef: Array,
+    objective: float,
+    residual: float,
+    n_iter: int,
+) -> AdditiveFit:
+    """Return the machine of some shape functions in the units of the data; the rest is as in `Solution`."""
     means = values.mean(axis=1)
-    function = AdditiveFunction(knots, values - means[:, None], solution.bias + float(means.sum()), units)
-    scale = units.scale
-    return AdditiveFit(
-        function, solution.coef / scale, solution.objective / scale, solution.n_iter, solution.residual
-    )
+    function = AdditiveFunction(knots, values - means[:, None], bias + float(means.sum()), units)
+    return AdditiveFit(function, coef / units.scale, objective / units.scale, n_iter, residual)
 
 
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:
