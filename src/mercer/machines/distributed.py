@@ -55,6 +55,7 @@ ROWS_OF_A_BIN = 8  # at least, in a part
 BLOCK = 2**22  # values of a part at most: 32 MB before they are codes
 GROUPS = 2  # of chunks for each thread: each of their tasks takes a millisecond or two, in each pass
 GROUP_ROWS = 2**22  # of a group at most, unless a chunk has more
+HELD = 0.4  # of the workers' memory, that features of landmarks take: from a half on workers write to disk
 NOTHING = np.empty(0, dtype=np.intp)
 LEARNING_ROWS = 20_000  # that come to the driver to learn a kernel, and to choose C
 
@@ -122,7 +123,7 @@ class FeatureCoding(NamedTuple):
         """Draw landmarks from some rows, unless the kernel has features."""
         features, some = FeatureMap(kernel), sample
         if how.method == "landmarks":
-            n = min(count_landmarks(n_rows, how.n_landmarks), len(sample))
+            n = min(count_landmarks(n_rows, how.n_landmarks), len(sample), count_held(n_rows))
             some = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
             features = FeatureMap.of_landmarks(kernel, some)
         centre = features(some).mean(axis=0)  # of some rows: single precision has more digits about zero
@@ -439,6 +440,16 @@ def code_numbers(X: Any, y: Any, weight: Any, about: tuple[Any, TargetScaling]) 
 def _gather(chunks: Sequence[Sequence[Part]]) -> tuple[Part, ...]:
     """Return some chunks as one."""
     return tuple(chain(*chunks))
+
+
+def count_held(n_rows: int) -> int:
+    """Return how many landmarks' features the workers have memory for; without a cluster, any number."""
+    try:
+        workers = import_module("distributed").get_client().scheduler_info()["workers"].values()
+    except (ImportError, ValueError):  # there is none
+        return n_rows
+    room = sum(int(worker["memory_limit"]) for worker in workers)  # zero is no limit
+    return max(1, int(HELD * room / (4 * n_rows))) if room else n_rows
 
 
 def count_threads() -> int:
