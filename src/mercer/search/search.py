@@ -15,10 +15,15 @@ from mercer._typing import Array
 from mercer.pairs import Pairs
 from mercer.scikit import with_callbacks
 from mercer.search.body import KernelSearch
-from mercer.search.number_scoring import R2, find_number_scoring
 from mercer.search.result import SearchWarning
-from mercer.search.scorers import find_positive, find_scorer
-from mercer.search.scoring import find_costs, find_scoring
+from mercer.search.scoring import (
+    R2,
+    find_costs,
+    find_number_scoring,
+    find_positive,
+    find_scorer,
+    find_scoring,
+)
 from mercer.search.task import LabelTask, NumberTask, Samples
 from mercer.validation import check_target
 
