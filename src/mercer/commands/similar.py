@@ -9,9 +9,9 @@ import pandas as pd
 import typer
 from rich.table import Table
 from rich.text import Text
+from sklearn.utils import gen_batches
 
-from mercer._typing import Index
-from mercer.commands.distances import distances
+from mercer._typing import Array, Index
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.matcher_file import MADE_BY as MATCHES
 from mercer.commands.matcher_file import check_learned, load_matcher
@@ -32,6 +32,7 @@ from mercer.preprocessing.errors import listed, quote
 from mercer.preprocessing.missing import as_written
 from mercer.preprocessing.pair_file import find_row
 
+BLOCK = 2**14  # rows whose features are computed at a time
 ROLES = ("query", "row", "distance", "probability", "class", "target")  # what the other columns are called
 EXAMPLES = """For example:
 
@@ -184,6 +185,16 @@ def _find_starts(request: Request, asked: Side) -> Index:
     if request.ids is not None:
         return np.array([find_row(one, n, asked.ids) for one in request.queries], dtype=np.intp)
     return np.array([find_start(one, n, asked.ids) for one in request.queries], dtype=np.intp)
+
+
+def distances(kernel: Any, X: Array, q: Array) -> Array:
+    """Return ‖φ(x) − φ(q)‖ of all rows x to q, of shape (1, d), in the feature space of the kernel."""
+    if kernel is None:
+        raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
+    squared = np.empty(len(X))
+    for rows in gen_batches(len(X), BLOCK):
+        squared[rows] = kernel.diag(X[rows]) - 2.0 * np.asarray(kernel(q, X[rows]))[0]
+    return np.sqrt(np.maximum(squared + kernel.diag(q), 0.0))
 
 
 def remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.callback import CallbackContext
 from sklearn.covariance import ledoit_wolf
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.neighbors import NearestNeighbors
@@ -20,6 +19,7 @@ from mercer.learners.kernelboost import KernelBoost
 from mercer.learners.superkernel import SpanFeatures
 from mercer.pairs import connected_sets
 from mercer.parameters import check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.validation import check_rows, some_rows
 
 SOME_ROWS = 500  # on which the variance of a kernel is measured, and how near neighbours are
@@ -84,6 +84,9 @@ class BlendedKernel(KernelLearner):
         The features that the Gaussian kernels have: coordinates in the span of the samples of `fit`.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import orth
 from sklearn.base import clone
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, check_random_state
@@ -24,6 +23,7 @@ from mercer.learners.weighted_pairs import balance_kinds, rows_in_pairs, tabulat
 from mercer.limits import check_memory
 from mercer.losses import LOSSES, Loss
 from mercer.parameters import check_count, check_option
+from mercer.scikit import CallbackContext
 from mercer.solvers.boosted import Coordinates, Expansions, PairTable, Round, Space, boost_kernel
 
 NUMBERS_PER_PAIR = 10  # that a listed pair takes in memory, temporary arrays included
@@ -97,6 +97,9 @@ class BoostedKernel(KernelLearner):
         Number of directions of each round.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 

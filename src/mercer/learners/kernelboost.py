@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.limits import check_memory
 from mercer.metrics import alignment, ideal_kernel
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.kernelboost import (
     KINDS,
     Chunklets,
@@ -114,6 +114,9 @@ class KernelBoost(KernelLearner):
         A bound on the error of any of them; 1 where none is known. See the notes.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 

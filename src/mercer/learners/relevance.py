@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from scipy.stats import chi2
-from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
@@ -22,6 +21,7 @@ from mercer.learners.sampling import draw
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory, one_thread
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
 from mercer.validation import check_rows, some_rows
 
@@ -158,7 +158,7 @@ class RelevanceKernel(KernelLearner):
         The learned kernel.
     relevance_ : array of shape (n_features,)
         The weight of each feature in units of its standard deviation; the largest is 1, those of useless
-        features are zero. `mercer.report.plot_relevance` draws them.
+        features are zero.
     loss_ : array of shape (n_rounds + 1,)
         The leave-one-out loss before the first round and after each, as a share of that of the mean.
     n_rounds_ : int
@@ -167,6 +167,9 @@ class RelevanceKernel(KernelLearner):
         λ of the ridge regression there.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, gen_batches
@@ -19,6 +18,7 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import (
@@ -101,6 +101,9 @@ class Superkernel(KernelLearner):
         The number of iterations.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 

@@ -57,6 +57,8 @@ PARTS = {
     "mercer.parts.Decision": "mercer.search.decisions.Decision",
     "mercer.parts.BoostingClassifier": "mercer.search.trees.BoostingClassifier",
     "mercer.parts.ForestClassifier": "mercer.search.trees.ForestClassifier",
+    "mercer.parts.BoostingRegressor": "mercer.search.trees.BoostingRegressor",
+    "mercer.parts.ForestRegressor": "mercer.search.trees.ForestRegressor",
     "mercer.parts.Sum": "mercer.search.trees.Sum",
     "mercer.parts.HeldOut": "mercer.search.body.HeldOut",
     "mercer.parts.Spread": "mercer.search.spread.Spread",

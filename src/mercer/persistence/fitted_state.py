@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils._array_api import _estimator_with_converted_arrays
 
 from mercer.array_api import is_of_torch, to_numpy
 from mercer.lazy import is_instance
@@ -18,6 +17,7 @@ from mercer.persistence.allowed_types import stable_name
 from mercer.persistence.errors import ModelFileError
 from mercer.persistence.libsvm import check_machine
 from mercer.persistence.one_hot import check_encoder
+from mercer.scikit import with_converted_arrays
 
 INDEX, REAL = "integers", "numbers"
 KINDS = {INDEX: "iu", REAL: "iuf"}
@@ -151,7 +151,7 @@ FIELDS: dict[str, tuple[Field, ...]] = {
 def without_tensors(estimator: Any) -> Any:
     """Return an estimator whose arrays are all of NumPy, itself if they are."""
     if any(is_of_torch(part) for part in _parts(estimator)):
-        estimator = _estimator_with_converted_arrays(estimator, to_numpy)
+        estimator = with_converted_arrays(estimator, to_numpy)
     return estimator
 
 

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.callback import CallbackContext, CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
@@ -22,6 +19,7 @@ from sklearn.utils.validation import (
 from mercer._typing import Array, Index
 from mercer.learners.base import check_unlabelled
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext, CallbackSupportMixin, check_feature_names, check_sample_weight
 from mercer.search.blend import SETTINGS, Ballot
 from mercer.search.clock import Clock, Deadline, WallClock
 from mercer.search.fitting import Fitted, reason
@@ -43,8 +41,11 @@ BETWEEN = 0.5  # seconds between two looks at the ranking, which takes some time
 class HeldOut(NamedTuple):
     """What the model says of samples that had no part in it: its members' fits, weights and calibration."""
 
-    rows: Index  # of what was given to `fit`
-    said: Array  # probabilities of classes (n, n_classes), or predicted numbers (n,)
+    rows: Index  # of what was given to `fit`; of pairs both (n, 2)
+    said: (
+        Array  # probabilities of classes (n, n_classes), or predicted numbers (n,); of pairs (n, 2): whether
+    )
+    # they are similar, and how far apart
 
 
 class Counted(NamedTuple):
@@ -223,6 +224,12 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         self._forget()
         if fitted is not None:
             self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+        fold = int(np.flatnonzero(race.done[winner])[0])
+        pairs, said = race.parts[fold], race.said[winner][race.fold == fold]
+        is_similar = np.repeat([1.0, 0.0], [len(pairs.similar), len(pairs.dissimilar)])
+        self.held_out_ = HeldOut(
+            race.task.samples.y[np.vstack(pairs)], np.column_stack([is_similar, np.sqrt(-said[:, 0])])
+        )
         return ranking.result()._replace(
             winner=race.candidates[candidate].name,
             settings=setting,
@@ -346,7 +353,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         if unlabelled is not None and self.encoder_ is not None:
             unlabelled = self.encoder_.transform(unlabelled)
         elif unlabelled is not None:
-            _check_feature_names(self, unlabelled, reset=False)
+            check_feature_names(self, unlabelled, reset=False)
         return check_unlabelled(unlabelled, n_features)
 
     def _count(self, X: Array, y: NDArray[Any], groups: Any, sample_weight: Any) -> Counted:
@@ -361,7 +368,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             check_consistent_length(X, groups)
         if sample_weight is None:
             return Counted(X, y, groups, None, self.cv, every)
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counts, cv = sample_weight > 0, self.cv
         if (
             not isinstance(cv, int) and not counts.all()

@@ -29,7 +29,7 @@ LOADING = 0.05  # seconds: what took longer the first time may have been code th
 SCORED = 5000  # held-out samples are enough: of more samples fewer folds are needed
 LAST = 0.5  # of the budget at most for the last fits, to all samples
 RESERVE = 0.03  # of the budget, for the ranking
-EARLY = 0.5  # of the time, for a rung that is not the last
+EARLY, EARLY_FOLDS = 0.5, 2  # of the time, and folds, for a rung that is not the last
 MOST_DROPPED = 0.6  # of the time of a fold the next ones take: settings that are behind are dropped
 MEMBERS, KEPT = 2, 0.25  # for whose last fits time is kept, and how much of the budget at most
 ALIKE = 1e-2  # of the unit of what is said: settings that differ by less say the same
@@ -39,7 +39,6 @@ MEASURED = 0.02  # seconds, from which on growth is believed
 OF_FEW = 0.45  # of the power, from a trial to the first rung
 SHARED = 0.3  # of a setting's time, where settings share a learned kernel
 STEEPEST = 3.2  # power with which time is believed to grow
-BY_GRAM = 4.0  # times the seconds that a Gram matrix takes for landmarks, of as many samples
 
 
 class Entry(NamedTuple):
@@ -147,11 +146,10 @@ class Race:
         return [size / n for size in [*sizes, most]]
 
     def n_folds(self, share: float) -> int:
-        """Return on how many folds candidates are scored: many samples need fewer."""
-        n = self.n_rows(share) if self.deadline.budget is None else self.n_all
-        if n <= SCORED or len(self.folds) == 1:
-            return len(self.folds)
-        return max(1 if share == 1.0 else 2, min(len(self.folds), math.ceil(2 * SCORED / n)))
+        """Return on how many folds candidates are scored: many samples need fewer, and so do early rungs."""
+        if share < 1.0:
+            return min(len(self.folds), EARLY_FOLDS)
+        return max(1, min(len(self.folds), math.ceil(2 * SCORED / self.n_rows(share))))
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""
@@ -229,7 +227,7 @@ class Race:
         turn, power = self.candidates[i].gram_rows or math.inf, self.growth(i)
         if n_rows > turn or n_more <= turn:
             return float(max(n_more / n_rows, 1.0) ** power)
-        return float(BY_GRAM * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
+        return float(self.candidates[i].turn * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
 
     def growth(self, i: int) -> float:
         """Return the power of the number of samples with which a candidate's time rises."""
@@ -436,8 +434,8 @@ class Race:
         """Note that there is no time for a candidate; what is known of it stays."""
         self.waits = True
         if i not in self.fates and first:
-            what = "more folds" if k else "it"
-            note = f"no time for {what}: one fold takes about {self.foretell(i, n):.1f} s"
+            some = f"no time for it: one fold takes about {self.foretell(i, n):.1f} s"
+            note = f"time was up after {k} fold{'s' if k > 1 else ''}" if k else some
             self.fates[i] = Fate(OUT_OF_TIME, note)
             if not k:
                 self.alive[self.of(i)] = False
@@ -533,6 +531,8 @@ class Race:
         if share == 1.0:
             return
         bests = {i: e for i in self.running() if (e := self.best_of(i)) is not None}
+        if not bests:  # nobody could be fitted to all samples in time
+            return
         finalists = set(self.finalists().tolist())
         leader = min(bests.values(), key=lambda e: (e not in finalists, float(np.nanmean(self.losses[:, e]))))
         for i, e in bests.items():

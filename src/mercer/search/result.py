@@ -53,12 +53,6 @@ class Measure(NamedTuple):
         """Return whether anything was measured."""
         return bool(np.isfinite(self.value))
 
-    @classmethod
-    def of_share(cls, metric: Metric, value: float, std_error: float, n_folds: int) -> "Measure":
-        """Return a measure between 0 and 1 with its confidence interval."""
-        noise = Z95 * std_error
-        return cls(metric, value, std_error, max(value - noise, 0.0), min(value + noise, 1.0), n_folds)
-
     @property
     def rank(self) -> float:
         """Return a number that is smaller the better it is, and infinite where nothing was measured."""
@@ -185,6 +179,12 @@ class SearchResult(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Return the result as dictionaries and lists, for JSON."""
         return _as_dict(self)
+
+    def __str__(self) -> str:
+        """Return the result as ``print`` shows it."""
+        from mercer.search.words import as_text  # the words are about this value
+
+        return as_text(self)
 
     def _repr_html_(self) -> str:
         """Return the result as a notebook shows it."""

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
@@ -16,6 +18,8 @@ from mercer.compiled import njit
 
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
+# kernel values that LIBSVM computes come again if C_i is large; else filling more memory costs a fifth more
+EASY, EASY_CACHE = 3.0, 200
 STEPS, STEPS_OF_A_ROW = 300_000, 100  # after so many it is looked whether LIBSVM goes round in circles
 MOST_STEPS = 2**31 - 1  # that LIBSVM can count
 MOST_GAUSSIAN_STEPS = 10_000_000  # without a limit it may go round in circles for ever
@@ -25,6 +29,7 @@ LESS_ACCURATE = (10.0, 100.0)  # times the tolerance, which it is then given
 POLISH_ROWS = 150
 RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
 HUGE = 1e300
+FEW_PROBLEMS = 3  # up to so few, NumPy does without compiling: a first small fit shall not wait for that
 
 
 class TwoClassProblem(NamedTuple):
@@ -95,7 +100,8 @@ def solve_gaussian(
     most = max_iter if max_iter and max_iter > 0 else MOST_GAUSSIAN_STEPS
     n_classes = int(label.max()) + 1
     labels = [label] if n_classes == 2 or scheme == "ovo" else [label == k for k in range(n_classes)]
-    each = [_try_libsvm(X, one, C, tol, most, kernel="rbf", gamma=0.5) for one in labels]
+    kernel = {"kernel": "rbf", "gamma": 0.5, "cache_size": EASY_CACHE if C.max() <= EASY else CACHE}
+    each = [_try_libsvm(X, one, C, tol, most, **kernel) for one in labels]
     if any(stopped for _, stopped in each):
         warn_of_steps(f"stopped after {most} iterations")
     return GramSVMs(
@@ -156,14 +162,9 @@ def _try_libsvm(
     from sklearn.svm import _libsvm  # to predict, it need not be imported
 
     _libsvm.set_verbosity_wrap(0)
+    options = {"kernel": "precomputed", "cache_size": CACHE, "tol": tol, "max_iter": max_iter, **kernel}
     support, _, n_support, coef, intercept, _, _, stopped, n_iter = _libsvm.fit(
-        X,
-        label.astype(np.float64),
-        sample_weight=C,
-        tol=tol,
-        cache_size=CACHE,
-        max_iter=max_iter,
-        **(kernel or {"kernel": "precomputed"}),
+        X, label.astype(np.float64), sample_weight=C, **options
     )
     found = _Found(support, n_support, coef, intercept, n_iter)
     machines = _of_two_classes(found, len(X)) if len(n_support) == 2 else _of_class_pairs(found, len(X))
@@ -201,12 +202,15 @@ def complete(K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: 
     flat = FlatProblems.of(problems)
     coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
     value, lower, upper = np.zeros(len(coef)), np.minimum(reach, 0.0), np.maximum(reach, 0.0)
-    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    few = len(problems) <= FEW_PROBLEMS
+    multiply = multiply_few if few else multiply_by_problem
+    multiply(K, flat.rows, flat.start, coef, value)
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
     if polishes():
         polished, its_value, error = coef.copy(), value.copy(), flat.y - value
         free = (lower < coef) & (coef < upper)
-        polish(K, flat.rows, flat.start, free, error, POLISH_ROWS, polished, its_value)
+        add_digits = polish_few if few else polish
+        add_digits(K, flat.rows, flat.start, free, error, POLISH_ROWS, polished, its_value)
         after, b = flat.measure_violations(polished, its_value, lower, upper)
         outside = np.add.reduceat((polished < lower) | (polished > upper), flat.start[:-1]) > 0
         # where this is no better, LIBSVM's tolerance hid the right rows
@@ -327,3 +331,35 @@ def polish(
             coef[F[i + 1]] += change
             for j in range(begin, end):
                 value[j] += change * own[rows[j]]
+
+
+def multiply_few(K: Array, rows: Index, start: Index, coef: Array, out: Array) -> None:
+    """Do as `multiply_by_problem` does, by NumPy."""
+    for begin, end in pairwise(start.tolist()):
+        mine, support = rows[begin:end], begin + np.flatnonzero(coef[begin:end])
+        out[begin:end] += K[mine[:, None], rows[support]] @ coef[support]
+
+
+def polish_few(
+    K: Array, rows: Index, start: Index, free: Flags, error: Array, most: int, coef: Array, value: Array
+) -> None:
+    """Do as `polish` does, by LAPACK."""
+    for begin, end in pairwise(start.tolist()):
+        F = begin + np.flatnonzero(free[begin:end])
+        if not 1 <= len(F) - 1 < most:
+            continue
+        own = K[rows[F][:, None], rows[F]]
+        ridge, mass = RIDGE * np.abs(own[0]).mean(), coef[begin:end].sum()
+        across, corner = own[0, 1:], own[0, 0] + ridge
+        if ridge == 0.0:
+            continue
+        system = own[1:, 1:] - across[:, None] - across + corner
+        system[np.diag_indices_from(system)] += ridge
+        target = error[F[1:]] - error[F[0]] + mass * (across - corner)
+        try:
+            step = cho_solve(cho_factor(system, check_finite=False), target, check_finite=False)
+        except LinAlgError:
+            continue
+        change = np.append(-mass - step.sum(), step)
+        coef[F] += change
+        value[begin:end] += K[rows[begin:end][:, None], rows[F]] @ change
