@@ -41,7 +41,6 @@ OF_FEW = 0.45  # of the power, from a trial to the first rung
 SHARED = 0.3  # of a setting's time, where settings share a learned kernel
 UNSURE = 0.25  # the power of the number of samples with which foretold seconds may be wrong
 STEEPEST = 3.2  # power with which time is believed to grow
-BY_GRAM = 4.0  # times the seconds that a Gram matrix takes for landmarks, of as many samples
 
 
 class Entry(NamedTuple):
@@ -231,7 +230,7 @@ class Race:
         turn, power = self.candidates[i].gram_rows or math.inf, self.growth(i)
         if n_rows > turn or n_more <= turn:
             return float(max(n_more / n_rows, 1.0) ** power)
-        return float(BY_GRAM * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
+        return float(self.candidates[i].turn * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
 
     def growth(self, i: int) -> float:
         """Return the power of the number of samples with which a candidate's time rises."""
@@ -542,6 +541,8 @@ class Race:
         if share == 1.0:
             return
         bests = {i: e for i in self.running() if (e := self.best_of(i)) is not None}
+        if not bests:  # nobody could be fitted to all samples in time
+            return
         finalists = set(self.finalists().tolist())
         order = lambda e: (not self.may_be_affordable(e), float(np.nanmean(self.losses[:, e])))  # noqa: E731
         leader = min(bests.values(), key=order, default=-1)

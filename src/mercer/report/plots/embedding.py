@@ -7,7 +7,17 @@ from sklearn.decomposition import KernelPCA
 
 from mercer._typing import Array
 from mercer.report.plots.gram import gram_matrix
-from mercer.report.plots.style import draw_legend, draw_rows, ink, make_axes, plain_text, read_classes, tidy
+from mercer.report.plots.style import (
+    LEGEND_LETTERS,
+    LONGEST_NAME,
+    colour_of,
+    ink,
+    make_axes,
+    marker_of,
+    plain_text,
+    read_classes,
+    tidy,
+)
 
 SIZE = (4.5, 4.1)  # inches
 MOST_IN_LEGEND = 10  # classes; more are named where they are
@@ -59,14 +69,19 @@ def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     places, shares = map_rows(K)
     ax = make_axes(ax, SIZE)
     size = SPECK * min(1.0, 300.0 / len(places)) + 4.0
-    draw_rows(ax, places, classes, size=size, alpha=0.8)
+    for k, name in enumerate(classes.names):
+        look = {"c": colour_of(k), "marker": marker_of(k), "label": plain_text(name)}
+        ax.scatter(*places[classes.rows(k)].T, s=size, alpha=0.8, lw=0, **look)
     for axis, which, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares, strict=True):
         axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the variance")
         axis.set_ticks([])
     ax.set_aspect("equal", adjustable="datalim")  # distances are what the map is about
     tidy(ax)
     if y is not None and len(classes.names) <= MOST_IN_LEGEND:
-        draw_legend(ax, classes.names)
+        longest = min(LONGEST_NAME, max(map(len, classes.names)))
+        columns = max(1, min(len(classes.names), LEGEND_LETTERS // (longest + 5)))
+        spaces = {"handletextpad": 0.2, "columnspacing": 1.2, "bbox_to_anchor": (0.5, -0.1)}
+        ax.legend(loc="upper center", ncols=columns, frameon=False, **spaces)
     elif y is not None:
         for k, name in enumerate(classes.names):
             middle = np.median(places[classes.rows(k)], axis=0)

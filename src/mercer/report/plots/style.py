@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from mercer._typing import Array, Index
+from mercer._typing import Index
 
 # of Okabe and Ito, who chose them for all kinds of colour vision; without black, and yellow last
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a200")
@@ -79,22 +79,6 @@ def shorten_numbers(*axes: Any) -> None:
     for axis in axes:
         if np.abs(axis.get_view_interval()).max() >= LARGE:
             axis.set_major_formatter(EngFormatter(sep=""))
-
-
-def draw_legend(ax: Any, names: list[str]) -> None:
-    """Name what was drawn, below the axes, in as many columns as there is room for."""
-    longest = min(LONGEST_NAME, max(map(len, names)))
-    columns = max(1, min(len(names), LEGEND_LETTERS // (longest + 5)))
-    options = {"frameon": False, "handletextpad": 0.2, "columnspacing": 1.2}
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=columns, **options)
-
-
-def draw_rows(ax: Any, places: Array, classes: Classes, *, size: float, alpha: float) -> None:
-    """Draw samples at places in the plane, a colour and a marker for each class."""
-    for k, name in enumerate(classes.names):
-        x1, x2 = places[classes.rows(k)].T
-        look = {"c": colour_of(k), "marker": marker_of(k), "label": plain_text(name)}
-        ax.scatter(x1, x2, s=size, alpha=alpha, lw=0, **look)
 
 
 def make_axes(ax: Any, size: tuple[float, float]) -> Any:

@@ -7,7 +7,7 @@ from mercer.report.content import Section
 from mercer.report.sections.columns import show_columns
 from mercer.report.sections.effects import show_effects
 from mercer.report.sections.headline import make_headline
-from mercer.report.sections.kernel import show_grams, show_maps, show_neighbours, show_pair_map, show_pairs
+from mercer.report.sections.kernel import show_grams, show_maps, show_neighbours, show_pairs
 from mercer.report.sections.labels import show_calibration, show_confusion, show_thresholds
 from mercer.report.sections.numbers import show_intervals, show_predictions
 from mercer.report.sections.ranking import show_ranking
@@ -44,9 +44,8 @@ PARTS = (
     Part("fails", "Confusion matrix", show_confusion, ("class",)),
     Part("fails", "The worst samples", show_worst),
     Part("sees", "Similarities", show_grams),
-    Part("sees", "Map", show_maps),
+    Part("sees", "Map", show_maps, ("class", "number", "pairs")),
     Part("sees", "Nearest neighbours", show_neighbours),
-    Part("sees", "Map", show_pair_map, ("pairs",)),
     Part("data", "Columns", show_columns, ("class", "number", "pairs")),
 )
 

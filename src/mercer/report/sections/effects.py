@@ -182,18 +182,14 @@ def some_values(values: Array) -> Index:
 
     The extremes are left out, unless nearly all samples have the same value.
     """
-    different, rows = np.unique(values, return_index=True)
-    rows = rows[np.isfinite(different)]
-    if len(rows) <= FEW_VALUES:
-        return rows
-    order = np.argsort(values, kind="stable")[: int(np.isfinite(values).sum())]
-    spread = order[np.round(np.linspace(0.02, 0.98, MOST_VALUES) * (len(order) - 1)).astype(np.intp)]
-    chosen = spread[np.unique(values[spread], return_index=True)[1]]
-    if len(chosen) > FEW_VALUES:
-        return chosen
-    evenly = np.linspace(values[rows[0]], values[rows[-1]], MOST_VALUES)
-    near = np.abs(values[rows][:, None] - evenly).argmin(axis=0)
-    return rows[np.unique(near)]
+    known = values[np.isfinite(values)]
+    chosen = different = np.unique(known)
+    if len(different) > FEW_VALUES:
+        chosen = np.unique(np.quantile(known, np.linspace(0.02, 0.98, MOST_VALUES), method="nearest"))
+        chosen = different if len(chosen) <= FEW_VALUES else chosen
+        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, MOST_VALUES).round().astype(np.intp))]
+    rows: Index = np.array([np.flatnonzero(values == value)[0] for value in chosen])
+    return rows
 
 
 def _draw_curves(curves: Sequence[Curve], labels: Sequence[str]) -> Picture:

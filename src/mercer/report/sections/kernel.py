@@ -1,6 +1,5 @@
 """Held-out samples as a plain kernel sees them, and as that of the model's main member does."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,14 @@ def main_kernel(subject: Subject) -> Any:
 
 
 def both_kernels(subject: Subject) -> dict[str, Any]:
-    """Return the RBF kernel that people start with, γ = 1 / the number of features, and the main member's."""
+    """Return what people start with, an RBF kernel with γ = 1 / the number of features, and the learned one.
+
+    Of pairs the first is the plain distance, which may be the winner itself.
+    """
+    if subject.kind == "pairs":
+        plain_one = main_kernel(subject).with_base(Projected(np.eye(subject.X.shape[1])))
+        learned = {_winners(subject): main_kernel(subject)} if _learns(subject) else {}
+        return {PLAIN_DISTANCE: plain_one, **learned}
     scaler = subject.search.best_estimator_[0]
     base = RBF(float(np.sqrt(len(scaler.mean_) / 2.0)), "fixed")
     usual = Rescaled(base, scaler.mean_, scaler.scale_, scaler.low_, scaler.high_)
@@ -142,11 +148,14 @@ def _draw_gram(subject: Subject, rows: Index, K: Array, name: str, limits: tuple
 
 
 def show_maps(subject: Subject) -> Section:
-    """Return the kernel PCA of held-out samples by both kernels."""
-    rows = subject.held_out.rows
-    rows = rows[subject.draw(MAP_ROWS, subject.y[rows])]
-    pictures = [_draw_map(subject, rows, kernel, name) for name, kernel in both_kernels(subject).items()]
-    return Section("map", "Map", [f"Held-out samples on {AXES}"], pictures)
+    """Return the kernel PCA of samples by both kernels; of held-out ones, if there are targets."""
+    rows, text = subject.draw(MAP_ROWS), f"Samples on {AXES}"
+    if subject.kind != "pairs":
+        held_out, text = subject.held_out.rows, f"Held-out samples on {AXES}"
+        rows = held_out[subject.draw(MAP_ROWS, subject.y[held_out])]
+    kernels = both_kernels(subject)
+    pictures = [_draw_map(subject, rows, kernel, name) for name, kernel in kernels.items()]
+    return Section("map", "Map", [text, *([] if len(kernels) > 1 else [ONLY_PLAIN])], pictures)
 
 
 def _draw_map(subject: Subject, rows: Index, kernel: Any, name: str) -> Picture:
@@ -202,7 +211,7 @@ def show_pairs(subject: Subject) -> Section:
     """Return how far apart held-out pairs are, by the plain distance and as learned from the others."""
     pairs, said = subject.search.held_out_
     is_similar, learned = said[:, 0] > 0, said[:, 1]
-    by_plain = np.sqrt(squared_distances(_plain(subject), subject.X, pairs))
+    by_plain = np.sqrt(squared_distances(both_kernels(subject)[PLAIN_DISTANCE], subject.X, pairs))
     pictures = [_draw_distances(by_plain, is_similar, PLAIN_DISTANCE)]
     if _learns(subject):
         pictures.append(_draw_distances(learned, is_similar, _winners(subject)))
@@ -216,23 +225,8 @@ def show_pairs(subject: Subject) -> Section:
     return Section("pairs", "Distances of pairs", text, pictures, answer=("Can I trust it?", answer))
 
 
-def show_pair_map(subject: Subject) -> Section:
-    """Return a map of samples without classes, by the kernel learned from all pairs."""
-    learns, rows = _learns(subject), subject.draw(MAP_ROWS)
-    kernels = {PLAIN_DISTANCE: _plain(subject), _winners(subject): main_kernel(subject)}
-    shown: Sequence[str] = list(kernels)[: 1 + learns]
-    pictures = [_draw_map(subject, rows, kernels[name], name) for name in shown]
-    text = [f"Samples on {AXES}", "The winner's kernel was learned from all pairs." if learns else ONLY_PLAIN]
-    return Section("map", "Map", text, pictures)
-
-
-def _plain(subject: Subject) -> Any:
-    kernel: Any = subject.search.best_kernel_
-    return kernel.with_base(Projected(np.eye(subject.X.shape[1])))
-
-
 def _learns(subject: Subject) -> bool:
-    """Return whether a learner won, and not the plain distance, which learns nothing."""
+    """Return whether a learner won among pairs, and not the plain distance, which learns nothing."""
     return "kernel" in subject.search.best_estimator_.named_steps
 
 
