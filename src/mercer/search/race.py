@@ -444,8 +444,8 @@ class Race:
         """Note that there is no time for a candidate; what is known of it stays."""
         self.waits = True
         if i not in self.fates and first:
-            what = "more folds" if k else "it"
-            note = f"no time for {what}: one fold takes about {self.foretell(i, n):.1f} s"
+            some = f"no time for it: one fold takes about {self.foretell(i, n):.1f} s"
+            note = f"time was up after {k} fold{'s' if k > 1 else ''}" if k else some
             self.fates[i] = Fate(OUT_OF_TIME, note)
             if not k:
                 self.alive[self.of(i)] = False
