@@ -107,7 +107,7 @@ def learn(
         typer.Option(
             "--task",
             metavar="class|number",
-            help="What --target holds. Default: what it looks like, which is said.",
+            help="Type of the target. Default: inferred from the data and reported.",
         ),
     ] = None,
     weight: Annotated[
