@@ -162,7 +162,7 @@ REFUSED = {
     "nothing but ids": (csv(x=[f"i{k:04d}" for k in RNG.permutation(N_ROWS)]), "each row has its own text"),
     "units that differ": (
         csv(x=[f"{k} {'kg' if k % 2 else 'g'}" for k in range(N_ROWS)]),
-        "unify the spelling",
+        "write them alike",
     ),
     "half a compressed file": (gzip.compress(PLAIN.encode())[:60], "compressed and damaged"),
 }
