@@ -22,7 +22,6 @@ from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, warnings_of
 from mercer.persistence import save
-from mercer.persistence.model_file import prepare_to_save
 from mercer.preprocessing import QuantityError
 from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search.number_scoring import NUMBER_SCORES
@@ -158,8 +157,6 @@ def learn(
         check_options(options, task.kind)
         say(*([] if quiet else data_sentences(facts(task))), *warnings_of(task, options), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
-        if model is not None:
-            prepare_to_save()
         learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0), quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)
