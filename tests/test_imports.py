@@ -39,7 +39,7 @@ FLOORS = [
     {"search"},
     {"matching"},
     {"persistence"},
-    {"report"},
+    {"report", "export"},
     {"commands"},
     {"cli", "__main__"},
 ]

@@ -83,6 +83,7 @@ _HOMES = {
 _ROOMS = {
     *_HOMES.values(),
     "datasets",
+    "export",
     "kernels",
     "losses",
     "matching",

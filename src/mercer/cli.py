@@ -20,7 +20,9 @@ COMMANDS = (
     "learn",
     "predict",
     "show",
+    "explain",
     "similar",
+    "export",
     "match",
     "group",
     "ask",
@@ -34,6 +36,7 @@ EXAMPLES = """For example:
 \b
   mercer learn data.csv --target label --model out.mercer      find the kernel that a table needs
   mercer predict out.mercer new.csv                            predict the classes of new rows
+  mercer explain out.mercer data.csv --row 17                  what each column adds to a prediction
   mercer similar out.mercer data.csv --query 17                find the rows most similar to row 17
   mercer ask same.mercer customers.csv                         judge pairs of rows: the same, or not?
   mercer match same.mercer customers.csv -o matches.csv        find all that are the same

@@ -80,6 +80,7 @@ def encode_rows(
     The encoder, if there is need of one ("auto"), or the one that is given, is kept as the `encoder_` of the
     estimator. It sees `more` samples of a table, too.
     """
+    X, more = from_arrow(X), from_arrow(more)
     if reset:
         table = X if more is None or not hasattr(X, "columns") else _with_more(X, more)
         if isinstance(encoder, str):
@@ -103,13 +104,22 @@ def _with_more(table: Any, more: Any) -> Any:
     return rows
 
 
+def from_arrow(X: Any) -> Any:
+    """Return a table of pyarrow as one of pandas, and anything else as it is."""
+    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+
+
 def _fit_encoder(X: Any) -> Any:
-    """Return an encoder of a table of pandas that is not all numbers; None for anything else."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+    """Return an encoder of a table that is not all numbers, or of an array with gaps, or else None."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+        if not np.isnan(X).any() or np.isinf(X).any():
+            return None
+    elif not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return None
-    is_number = all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes)
-    if is_number and not X.isna().to_numpy().any():
-        return None
+    else:
+        is_number = all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes)
+        if is_number and not X.isna().to_numpy().any():
+            return None
     from mercer.preprocessing import TableEncoder  # and pandas, which is here if there is a table
 
     return TableEncoder().fit(X)

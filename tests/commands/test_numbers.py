@@ -104,7 +104,7 @@ def test_the_report_shows_predictions_residuals_and_intervals(houses):
         (("--target", "town", "--scoring", "r2"), "There is no score 'r2' of classes"),
         (("--target", "price", "--candidates", "kernelboost"), "There is no candidate 'kernelboost'"),
         (("--target", "price", "--candidates", "nothing"), "There is no candidate 'nothing'"),
-        (("--pairs", "pairs.csv", "--task", "number"), "--task says what the column of --target holds"),
+        (("--pairs", "pairs.csv", "--task", "number"), "--task is about the column of --target"),
     ],
 )
 def test_wrong_use_gets_a_sentence(houses, options, words, monkeypatch):

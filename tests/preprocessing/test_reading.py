@@ -113,3 +113,42 @@ def test_without_pyarrow_a_sentence_says_how_to_read_parquet(tmp_path, monkeypat
     (tmp_path / "table.parquet").write_bytes(b"PAR1")
     with pytest.raises(TableError, match=r"mercer\[parquet\]"):
         read_table(tmp_path / "table.parquet")
+
+
+@pytest.mark.parametrize(("encoding", "guess"), [("cp1252", "cp1252"), ("latin-1", "cp1252")])
+def test_text_that_is_not_utf_8_is_guessed_and_the_guess_is_said(tmp_path, encoding, guess):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe,b\nsüß,1\n".encode(encoding))
+    table = read_table(path)
+    assert (table.columns[0], table.iloc[0, 0]) == ("größe", "süß")
+    assert f"was read as {guess}" in table.attrs["remark"]
+    assert "remark" not in read_table(path, encoding=encoding).attrs
+    path.write_bytes(b"a,b\n\x81\xe9,1\n")  # \x81 is no letter of cp1252
+    assert "latin-1" in read_table(path).attrs["remark"]
+    path.write_bytes("größe,b\nsüß,1\n".encode("mac-roman"))
+    assert read_table(path, encoding="mac-roman").iloc[0, 0] == "süß"
+
+
+def test_the_first_sheet_of_an_excel_file_is_read_as_the_table_that_it_is(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    days = pd.to_datetime(["2024-01-02", "2024-03-04", None])
+    table = pd.DataFrame({"size": [1.5, np.nan, 2.0], "name": ["NA", "süß", None], "day": days})
+    table.to_excel(path, index=False)
+    read = read_table(path)
+    assert list(read.columns) == ["size", "name", "day"]
+    np.testing.assert_array_equal(read["size"], table["size"])
+    assert read["name"].isna().tolist() == [False, False, True]
+    assert as_written(read["name"]).tolist()[:2] == ["NA", "süß"]
+    assert read["day"].tolist()[:2] == ["2024-01-02T00:00:00", "2024-03-04T00:00:00"]
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(TableError, match="damaged Excel file"):
+        read_table(path)
+
+
+def test_without_openpyxl_a_sentence_says_how_to_read_excel(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.preprocessing.reading.find_spec", lambda name: None)
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK\x03\x04 and xl/workbook.xml")
+    with pytest.raises(TableError, match=r"pip install 'mercer\[xlsx\]'"):
+        read_table(path)

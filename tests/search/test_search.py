@@ -15,7 +15,16 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC
 
 import mercer
-from mercer import BoostedKernel, KernelSearchCV, KernelSVC, PerceptronSVC, StumpRegressor, StumpSVC
+from mercer import (
+    BoostedKernel,
+    KernelSearchCV,
+    KernelSVC,
+    PerceptronSVC,
+    StumpRegressor,
+    StumpSVC,
+    load,
+    save,
+)
 from mercer.kernels import Rescaled
 from mercer.learners.base import KernelLearner
 from mercer.search import Candidate, default_candidates
@@ -296,3 +305,20 @@ def test_the_best_kernel_is_positive_definite_on_the_rows(model):
     kernel = search_among({"one": model}).fit(X, y).best_kernel_
     values = np.linalg.eigvalsh(kernel(X))
     assert values[0] >= -1e-9 * values[-1]
+
+
+def test_arrays_with_gaps_and_tables_of_pyarrow_are_taken_as_they_are(rng, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] > 0).astype(int)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    search = KernelSearchCV(["stump", "linear"], cv=3, random_state=0).fit(X, y)
+    assert search.error_ < 0.25
+    save(search, tmp_path / "gaps.mercer")
+    assert_array_equal(load(tmp_path / "gaps.mercer").predict_proba(X), search.predict_proba(X))
+    with pytest.raises(ValueError, match="NaN"):
+        KernelSearchCV(["linear"], encoder=None).fit(X, y)
+    table = pa.table({"a": X[:, 0], "kind": np.where(y, "x", "z")})
+    found = KernelSearchCV(["stump", "linear"], cv=3, random_state=0).fit(table, pa.array(y))
+    assert_array_equal(found.predict(table), found.predict(table.to_pandas()))
+    assert found.error_ < 0.05

@@ -48,12 +48,22 @@ class Request(NamedTuple):
     task: str | None = None  # what the target holds: "class", "number", or what it looks like
     weight: str | None = None
     group: str | None = None
+    encoding: str | None = None
+    test: Path | None = None
 
     @property
     def named(self) -> dict[str, str]:
         """Return the columns that are no features, by the options that name them."""
         named = {"--target": self.target, "--id": self.ids, "--weight": self.weight, "--group": self.group}
         return {option: column for option, column in named.items() if column is not None}
+
+
+class Test(NamedTuple):
+    """Rows that are kept from the search, with their targets."""
+
+    X: pd.DataFrame
+    y: NDArray[Any]
+    source: str
 
 
 class Task(NamedTuple):
@@ -74,6 +84,7 @@ class Task(NamedTuple):
     source: str
     request: Request
     row_names: list[int] | list[str]  # of X: numbers of rows in the file, from 0, or ids
+    test: Test | None = None
 
 
 def check_request(request: Request) -> None:
@@ -82,6 +93,7 @@ def check_request(request: Request) -> None:
         raise WrongRequestError(f"--task is class or number, not {request.task!r}.")
     if request.data is None:
         others = {"--target": request.target, "--unlabelled": request.unlabelled, "--pairs": request.pairs}
+        others["--test"] = request.test
         named = [option for option, value in {**others, "--id": request.ids}.items() if value is not None]
         if named or request.drop:
             raise WrongRequestError(f"{(named or ['--drop'])[0]} needs a table: name its file as DATA.")
@@ -97,14 +109,16 @@ def check_request(request: Request) -> None:
         )
     elif request.pairs is not None and (request.weight is not None or request.group is not None):
         raise WrongRequestError("--weight and --group are for classes: use them with --target, not --pairs.")
-    elif request.task is not None and request.target is None:
-        raise WrongRequestError("--task says what the column of --target holds: name that, too.")
+    elif request.target is None and (request.task is not None or request.test is not None):
+        option = "--task" if request.test is None else "--test"
+        raise WrongRequestError(f"{option} is about the column of --target: name that, too.")
     options = list(request.named)
     for k, option in enumerate(options):
         for other in options[:k]:
             if request.named[option] == request.named[other]:
                 raise WrongRequestError(f"{other} and {option} name the same column: name two columns.")
-    from_stdin = [path for path in (request.data, request.unlabelled, request.pairs) if str(path) == STDIN]
+    paths = (request.data, request.unlabelled, request.pairs, request.test)
+    from_stdin = [path for path in paths if str(path) == STDIN]
     if len(from_stdin) > 1:
         raise WrongRequestError(
             "Only one table can come from the standard input (-): name files for the others."
@@ -144,12 +158,37 @@ def read_task(request: Request) -> Task:
         groups=_groups(table, request.group, has_class),
         columns=encoder.by_kind,
         gaps=count_missing(encoder, rows),
-        notes=[*notes, *encoder.notes_, *([] if pairs is None else _note_classes(features, encoder, pairs))],
+        notes=[
+            *filter(None, [table.attrs.get("remark")]),
+            *notes,
+            *encoder.notes_,
+            *([] if pairs is None else _note_classes(features, encoder, pairs)),
+        ],
         hints=[] if y is None or request.group is not None else _hint_groups(features),
         source=source,
         request=request,
         row_names=np.flatnonzero(has_class).tolist() if ids is None else ids[has_class].to_list(),
+        test=None if request.test is None else _read_test(request, kind, y, encoder),
     )
+
+
+def _read_test(request: Request, kind: str, y: Any, encoder: TableEncoder) -> Test:
+    """Return the rows to test the model on; what is wrong with them is said before the search."""
+    assert request.test is not None
+    table, source = read_table(request.test, request.encoding), spoken(request.test)
+    check_column(table, str(request.target), "--target", source)
+    truth, is_known, _ = find_target(table[request.target], str(request.target), kind)
+    rows = _some(table, is_known)
+    encoder.encode(rows, source)
+    strange = [] if kind == NUMBER else sorted(set(truth.tolist()) - set(y.tolist()))
+    if strange or not len(truth):
+        what = (
+            f"classes that {spoken(request.data or Path())} has not: {listed(strange)}"
+            if strange
+            else "no target"
+        )
+        raise TableError(f"{source} has {what}: give rows that the model can be tested on.")
+    return Test(rows, truth, source)
 
 
 def _some(table: pd.DataFrame, rows: Flags) -> pd.DataFrame:
@@ -243,7 +282,7 @@ def _read_data(request: Request) -> tuple[pd.DataFrame, str, Request]:
         embedded = load_breast_cancer(as_frame=True)
         table = embedded.data.assign(diagnosis=embedded.target_names[embedded.target].astype(object))
         return table, EMBEDDED, request._replace(target="diagnosis")
-    table = read_table(request.data)
+    table = read_table(request.data, request.encoding)
     for name in request.drop:
         check_column(table, name, "--drop", spoken(request.data))
     return table.drop(columns=list(request.drop)), spoken(request.data), request
@@ -253,7 +292,7 @@ def _with_unlabelled(table: pd.DataFrame, request: Request) -> pd.DataFrame:
     """Return all rows: those of the second file have the columns of the first, with classes or without."""
     if request.unlabelled is None:
         return table
-    more, source = read_table(request.unlabelled), spoken(request.unlabelled)
+    more, source = read_table(request.unlabelled, request.encoding), spoken(request.unlabelled)
     known = Columns(list(map(str, table.columns)), [], [], [], {})
     check_no_others(more, known, {*request.named.values(), *request.drop}, source)
     used = TableEncoder().fit(table)

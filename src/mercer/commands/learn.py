@@ -17,7 +17,7 @@ from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, check_request, read_task
 from mercer.commands.interrupts import acknowledging_interrupts
 from mercer.commands.messages import data_sentences, finding_sentences, legend, ranking_parts, say
-from mercer.commands.model import result_of
+from mercer.commands.model import ENCODING_HELP, result_of
 from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher
 from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, warnings_of
@@ -99,6 +99,11 @@ def learn(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Column of row names; it is not used as a feature."),
     ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows to test the model on, which the search does not see."),
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help=ENCODING_HELP)] = None,
     drop: Annotated[str, typer.Option(metavar="A,B,…", help="Columns to drop.")] = "",
     budget: Annotated[
         float,
@@ -144,12 +149,12 @@ def learn(
     are used as unlabelled samples. The error that is printed is corrected for selection bias: it includes the
     choice of the kernel.
     """
-    request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group)
+    request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group, encoding, test)
     start = time.monotonic() - (context.obj or 0.0)
     options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend, costs(cost), log)
     check_request(request)
     check_options(options, *([PAIRS] if pairs is not None else [kind] if kind else [CLASS, NUMBER]))
-    check_outputs([model, report], [data, unlabelled, pairs])
+    check_outputs([model, report], [data, unlabelled, pairs, test])
     if report is not None and not all(map(find_spec, ("jinja2", "matplotlib"))):
         raise WrongRequestError("--report needs more packages: pip install 'mercer[app]'.")
     try:

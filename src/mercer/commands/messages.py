@@ -12,7 +12,7 @@ from rich.text import Text
 from mercer.commands.errors import one_line
 from mercer.kernels.description import count
 from mercer.preprocessing.errors import MOST_NAMES
-from mercer.search import CandidateResult, SearchResult
+from mercer.search import CandidateResult, Measure, SearchResult
 from mercer.search.words import (
     PAIRS_DRAWN,
     compare_with_reference,
@@ -23,9 +23,11 @@ from mercer.search.words import (
     describe_metric,
     describe_model,
     describe_settings,
+    describe_value,
     doubts,
     expected_on_new_samples,
     explain_selection,
+    interval_of,
 )
 
 KINDS = {"numbers": "numeric", "dates": "date", "categories": "categorical", "texts": "text"}
@@ -87,7 +89,7 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
     """Say what the search has found."""
     said = [describe_model(result), *([f"Its kernel: {about['kernel']}."] if about["kernel"] else [])]
     said += [result.decision, expected_on_new_samples(result)]
-    said += [compare_with_reference(result), *doubts(result)]
+    said += [_tested(about["test"], result), compare_with_reference(result), *doubts(result)]
     if result.n_fitted < about["rows"]:
         said.append(f"Fitted to {result.n_fitted} of the rows: a larger --budget may allow for more.")
     said.append(describe_end(result))
@@ -96,6 +98,18 @@ def finding_sentences(about: Mapping[str, Any], result: SearchResult) -> list[st
             f"Compiling took {about['compiling']:.0f} s on top; this happens once after installation."
         )
     return [sentence for sentence in said if sentence]
+
+
+def _tested(test: Mapping[str, Any] | None, result: SearchResult) -> str:
+    """Say how good the model is on rows that were kept from the search."""
+    if test is None:
+        return ""
+    low, high = (np.nan if end is None else end for end in (test["low"], test["high"]))
+    error = result.measure.std_error if result.measure else np.nan
+    measure = Measure(result.metric, test["value"], error, low, high)
+    interval = f" ({interval_of(measure)})" if interval_of(measure) else ""
+    said = f"{result.metric.name} {describe_value(measure)}{interval}"
+    return f"On the {count(test['rows'], 'row')} of {test['data']}: {said}."
 
 
 def legend(about: Mapping[str, Any], result: SearchResult) -> list[str]:

@@ -16,6 +16,9 @@ from mercer.preprocessing.sources import spoken
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
 
 MADE_BY = "mercer learn"  # in the notes of a model
+ENCODING_HELP = (
+    "How letters of text files are written, such as cp1252. Default: UTF-8, or a guess that is said."
+)
 ROLES = ("target", "id", "weight", "group")
 
 
@@ -103,13 +106,14 @@ def id_heading(name: str, others: Iterable[str]) -> str:
     return "id" if any(name == other or name.startswith(f"{other} ") for other in others) else name
 
 
-def read_rows(model: Model, path: Path) -> pd.DataFrame:
+def read_rows(model: Model, path: Path, encoding: str | None = None) -> pd.DataFrame:
     """Return a table whose columns are those of the model, by their names; others are named and ignored."""
-    table, columns = read_table(path), model.encoder.by_kind
+    table, columns = read_table(path, encoding), model.encoder.by_kind
     known = {*columns.used, *columns.dropped, *model.names}
     unknown = [name for name in table.columns if name not in known]
-    if unknown:
-        typer.echo(one_line(f"Ignored, as the model does not know them: {listed(unknown)}."), err=True)
+    said = [f"Ignored, as the model does not know them: {listed(unknown)}."] if unknown else []
+    for sentence in [*said, *filter(None, [table.attrs.get("remark")])]:
+        typer.echo(one_line(sentence), err=True)
     return table
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.model import Model, blaming_the_table, id_heading, load_model, read_rows
+from mercer.commands.model import ENCODING_HELP, Model, blaming_the_table, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs
 from mercer.files import replace_file
@@ -50,6 +50,7 @@ def predict(
             metavar="SHARE", help="Of a number: the share of true values that intervals shall hold."
         ),
     ] = 0.9,
+    encoding: Annotated[str | None, typer.Option(help=ENCODING_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
     """Predict the classes of new rows, with probabilities, or numbers with intervals.
@@ -67,7 +68,7 @@ def predict(
         raise WrongRequestError(
             f"{model} was learned from pairs and has no classes or numbers: use `mercer similar`."
         )
-    table = read_rows(loaded, data)
+    table = read_rows(loaded, data, encoding)
     with blaming_the_table(data):
         found = predictions(loaded, table, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)

@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.metrics import get_scorer_names
 
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.inputs import PAIRS, Task
+from mercer.commands.inputs import PAIRS, Task, Test
 from mercer.commands.model import MADE_BY
 from mercer.commands.outputs import as_json
 from mercer.kernels.description import describe_kernel
 from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
+from mercer.search.interval import share_interval
 from mercer.search.number_scoring import NUMBER_SCORES
 from mercer.search.pairs import PairTask
 from mercer.search.scoring import KNOWN
@@ -137,8 +138,17 @@ def learn_task(
         "seed": options.seed,
         "seconds": time.monotonic() - start,
         "compiling": search.compile_seconds_,
+        "test": None if task.test is None else test_model(search, task.test),
     }
     return Learned(search, as_json(about))
+
+
+def test_model(search: Any, test: Test) -> dict[str, Any]:
+    """Return how good the model is on rows that were kept from the search, by the search's own metric."""
+    metric, score, n = search.result_.metric, search.score(test.X, test.y), len(test.y)
+    value = score if metric.greater_is_better else 1.0 - score if metric.percent else -score
+    low, high = share_interval(value, n) if metric.percent else (None, None)
+    return {"data": test.source, "rows": n, "value": value, "low": low, "high": high}
 
 
 def warnings_of(task: Task, options: Options) -> list[str]:

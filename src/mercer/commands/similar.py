@@ -54,8 +54,8 @@ def similar(
     with blaming_the_table(data):
         rows = loaded.encoder.transform(table)
     if ids is None:
-        named = _remembered_ids(loaded, table)
-        start = _find_start(query, len(table), named)
+        named = remembered_ids(loaded, table)
+        start = find_start(query, len(table), named)
     else:
         named = find_ids(table, ids, data)
         start = find_row(query, len(table), named)
@@ -81,7 +81,7 @@ def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: 
     return found
 
 
-def _remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
+def remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
     """Return the ids that rows had in the training, if this table has them too and no two are alike."""
     name = str(model.about.get("id"))
     if name not in table.columns:
@@ -92,7 +92,7 @@ def _remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:
         return None
 
 
-def _find_start(query: str, n_rows: int, named: pd.Series | None) -> int:
+def find_start(query: str, n_rows: int, named: pd.Series | None) -> int:
     """Return the row that a user means: by its id if there is such an id, otherwise by its number."""
     if named is not None and (named == query).any():
         return find_row(query, n_rows, named)

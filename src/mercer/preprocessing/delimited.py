@@ -16,14 +16,16 @@ DELIMITERS = ",\t;|"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SAMPLE_LINES = 20
 HEAD = 2**16  # bytes
+GUESSES = ("utf-8-sig", "cp1252", "latin-1")  # the first that fits; in the last, any bytes are text
 
 
 def read_delimited(
-    content: bytes, source: str, check_names: Callable[[list[str], object], None]
+    content: bytes, source: str, check_names: Callable[[list[str], object], None], encoding: str | None = None
 ) -> pd.DataFrame:
     """Return all columns of delimited text as texts, NaN where a cell is empty.
 
     Words for missing values that are in quotation marks have the mark `missing.QUOTED` before them.
+    `attrs["remark"]` says which encoding was guessed, if it is not UTF-8.
 
     Parameters
     ----------
@@ -33,9 +35,11 @@ def read_delimited(
         Where it comes from, for error messages.
     check_names : callable
         Is given the column names, and the source, before the rest is read.
+    encoding : str, optional
+        How letters are written in bytes, as Python calls it; None to guess.
     """
+    text, remark = _decode(content, source, encoding)
     try:
-        text = content.decode(_encoding(content, source))
         delimiter = _delimiter(text, source)
         text = _mark_quoted_words(text, delimiter)
         names, n_rows = _check_lines(text, source, delimiter, check_names)
@@ -50,8 +54,6 @@ def read_delimited(
             na_values=[""],
             skipinitialspace=True,
         )
-    except UnicodeError as error:
-        raise TableError(f"{source} is not text in UTF-8: save it as CSV (UTF-8).") from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise TableError(
             f"{source} cannot be read as a table ({error}): check its quotation marks."
@@ -60,15 +62,30 @@ def read_delimited(
         raise TableError(f"{source} cannot be read as a table: check its quotation marks and line ends.")
     table = table.astype(object).where(table.notna(), np.nan)
     table.attrs["commas_first"] = delimiter == ";"  # then the comma is often the decimal mark
+    if remark:
+        table.attrs["remark"] = remark
     return table
 
 
-def _encoding(content: bytes, source: str) -> str:
-    if content.startswith(UTF16):
-        return "utf-16"
-    if b"\x00" in content[:HEAD]:
+def _decode(content: bytes, source: str, encoding: str | None) -> tuple[str, str]:
+    """Return the text of some bytes, and what is to be said of how it was found."""
+    if encoding is None and not content.startswith(UTF16) and b"\x00" in content[:HEAD]:
         raise TableError(f"{source} is not a table but binary data: give a CSV, TSV or Parquet file.")
-    return "utf-8-sig"  # also without the mark at its start
+    given = "utf-16" if content.startswith(UTF16) else encoding
+    for name in GUESSES if given is None else (given,):
+        try:
+            text = content.decode(name)
+        except UnicodeError:
+            continue
+        except LookupError as error:
+            raise TableError(
+                f"There is no encoding {quote(name)}: name one such as utf-8 or cp1252."
+            ) from error
+        guess = (
+            f"{source} is not in UTF-8 and was read as {name}; `mercer learn` and `predict` take --encoding."
+        )
+        return text, "" if name in (given, GUESSES[0]) else guess
+    raise TableError(f"{source} is not text in {given}: name another encoding, or save it as CSV (UTF-8).")
 
 
 def _mark_quoted_words(text: str, delimiter: str) -> str:

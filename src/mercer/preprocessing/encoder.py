@@ -16,6 +16,7 @@ from mercer.preprocessing.errors import TableError, listed, quote
 from mercer.preprocessing.kinds import CategoryColumn, DateColumn, Kind, NumberColumn, TextColumn
 from mercer.preprocessing.missing import is_missing
 from mercer.preprocessing.reading import check_names, plain_column
+from mercer.validation import from_arrow
 
 COPIES = 4  # of the table as numbers: whole, scaled, one fold, and what a candidate makes of it
 
@@ -158,6 +159,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def as_table(X: Any, least: int = 1) -> pd.DataFrame:
     """Return a table whose columns have names that are texts, and cells that are texts or numbers."""
+    X = from_arrow(X)
     if isinstance(X, pd.DataFrame):
         table = X
     else:

@@ -1,5 +1,6 @@
 """Read a table: CSV or other delimited text, Parquet or Arrow, recognised by the content of the file."""
 
+import io
 import os
 import re
 from difflib import SequenceMatcher
@@ -17,7 +18,7 @@ from mercer.preprocessing.sources import read_bytes, spoken
 
 ARROW_FORMATS = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"FEA1": "Feather", b"\xff\xff\xff\xff": "Arrow"}
 OTHERS = {  # other file types, by their first bytes
-    b"PK\x03\x04": "an Excel or ZIP file: save the sheet as CSV",
+    b"PK\x03\x04": "a ZIP file, and no Excel sheet: unpack it",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save the sheet as CSV",
     b"%PDF": "a PDF: save the table as CSV",
 }
@@ -25,11 +26,12 @@ MARKUP = {  # texts of other types, by how they begin
     rb"(?i)\s*<(!doctype|html|\?xml|table)\b": "an HTML or XML file: save the table as CSV",
     rb"\s*(\[\s*[\[{]|\{\s*\")": "a JSON file: save the table as CSV",
 }
+EXCEL = b"PK\x03\x04", b"xl/workbook.xml"  # the beginning of a file, and what is somewhere in it
 MOST_COLUMNS = 10_000
 MOST_NAME_CHARACTERS = 500_000  # of all column names together; model files keep them
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str], encoding: str | None = None) -> pd.DataFrame:
     """Return a table whose columns are texts, or numbers where the file stores numbers.
 
     Empty cells are NaN. Words such as NA are left as they are, see `mercer.preprocessing.missing`.
@@ -37,9 +39,12 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path-like
-        CSV, TSV or another delimited text in UTF-8 (or UTF-16 with its mark) whose first line names the
-        columns; or Parquet, Feather or Arrow, if pyarrow is installed. ``-`` is the standard input. It may be
-        compressed (gzip, bzip2, xz, zstd).
+        CSV, TSV or another delimited text whose first line names the columns; Parquet, Feather or Arrow, if
+        pyarrow is installed; or the first sheet of an Excel file (xlsx), if openpyxl is. ``-`` is the
+        standard input. It may be compressed (gzip, bzip2, xz, zstd).
+    encoding : str, optional
+        How text is written in bytes. None: UTF-8 (or UTF-16 with its mark), or else Windows' cp1252, which
+        ``attrs["remark"]`` of the table says.
 
     Raises
     ------
@@ -50,6 +55,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     content, source = read_bytes(path), spoken(path)
     if not content.strip():
         raise TableError(f"{source} is empty: it should have a line of column names and a line for each row.")
+    if content.startswith(EXCEL[0]) and EXCEL[1] in content:
+        return _checked(_read_excel(content, source), source)
     for start, advice in OTHERS.items():
         if content.startswith(start):
             raise TableError(f"{source} is {advice} first.")
@@ -57,9 +64,12 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         if re.match(beginning, content):
             raise TableError(f"{source} is {advice} first.")
     form = next((name for start, name in ARROW_FORMATS.items() if content.startswith(start)), None)
-    table = (
-        read_delimited(content, source, check_names) if form is None else _read_arrow(content, form, source)
-    )
+    if form is None:
+        return _checked(read_delimited(content, source, check_names, encoding), source)
+    return _checked(_read_arrow(content, form, source), source)
+
+
+def _checked(table: pd.DataFrame, source: str) -> pd.DataFrame:
     if table.empty:
         raise TableError(f"{source} has column names but no rows: add some.")
     return table
@@ -91,6 +101,21 @@ def _read_arrow(content: bytes, form: str, source: str) -> pd.DataFrame:
         raise TableError(f"{source} is a damaged {form} file: write it again.") from error
     table = table.reset_index(drop=True)
     return pd.DataFrame({str(name): _typed_column(column) for name, column in table.items()})
+
+
+def _read_excel(content: bytes, source: str) -> pd.DataFrame:
+    """Return the first sheet; cells know types, and so numbers and texts are told apart as in Parquet."""
+    if find_spec("openpyxl") is None:
+        raise TableError(f"To read {source}, an Excel file: pip install 'mercer[xlsx]', or save it as CSV.")
+    try:
+        rows = pd.read_excel(io.BytesIO(content), header=None, dtype=object, keep_default_na=False)
+    except Exception as error:  # of many kinds, of XML and of openpyxl
+        raise TableError(f"{source} is a damaged Excel file: save it again, or as CSV.") from error
+    names = [str(name) if str(name) else f"column {k}" for k, name in enumerate(rows.iloc[0], start=1)]
+    check_names(names, source)
+    table = rows.iloc[1:].replace("", np.nan).infer_objects().reset_index(drop=True)
+    table.columns = pd.Index(names)
+    return pd.DataFrame({name: _typed_column(column) for name, column in table.items()})
 
 
 def _open_arrow(content: bytes, form: str) -> Any:

@@ -29,7 +29,7 @@ from mercer.search.race import Race, names_of
 from mercer.search.ranking import FEW_DRAWS, Ranking
 from mercer.search.result import Difference, SearchResult, SearchWarning
 from mercer.search.words import doubts
-from mercer.validation import encode_rows
+from mercer.validation import encode_rows, from_arrow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -335,6 +335,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
 
     def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
         """Return samples without targets as the others are."""
+        unlabelled = from_arrow(unlabelled)
         if unlabelled is not None and self.encoder_ is not None:
             unlabelled = self.encoder_.transform(unlabelled)
         elif unlabelled is not None:
@@ -369,4 +370,5 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.encoder is not None
         return tags
