@@ -23,12 +23,24 @@ from mercer.persistence.errors import ModelFileError, TooLargeError, refuse_form
 
 FORMAT = 4  # 1 to 3 were ZIP archives
 FIRST_LINE = b"mercer model, format %d\n"
-HEAD = struct.Struct("<QIQQI")  # length and checksum of the metadata; lengths of structure and arrays, checksum
+HEAD = struct.Struct("<QQQIII")  # lengths of metadata, structure and arrays, and the checksum of each
 MOST_METADATA, MOST_STRUCTURE = 2**22, 2**24  # bytes
 MOST_VALUES = 2**18  # in metadata or structure: of small ones each takes up to 70 bytes
 MOST_EMPTY = 2**24  # the product of the other lengths of an array without values
 DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U[1-9][0-9]{0,5}")
+CHANGED = "it is damaged: it is not what was written"
 COPIES = 3  # of all arrays that are in memory at once while an estimator is loaded
+
+
+class Head(NamedTuple):
+    """How long the parts of a file are, and their checksums."""
+
+    metadata: int
+    structure: int
+    arrays: int
+    of_metadata: int
+    of_structure: int
+    of_arrays: int
 
 
 class Content(NamedTuple):
@@ -58,63 +70,64 @@ def pack(metadata: Mapping[str, Any], structure: Any, arrays: Sequence[NDArray[A
         for text in (metadata, {"arrays": forms, "root": structure})
     )
     data = [array.tobytes(order) for array, order in zip(arrays, orders, strict=True)]  # type: ignore[call-overload]
-    checksum = zlib.crc32(body)
+    checksum = 0
     for part in data:
         checksum = zlib.crc32(part, checksum)
-    head = HEAD.pack(len(notes), zlib.crc32(notes), len(body), sum(map(len, data)), checksum)
+    sums = zlib.crc32(notes), zlib.crc32(body), checksum
+    head = HEAD.pack(len(notes), len(body), sum(map(len, data)), *sums)
     return b"".join([FIRST_LINE % FORMAT, head, notes, body, *data])
 
 
-def read_metadata_part(file: BinaryIO) -> tuple[dict[str, Any], int, int, int]:
-    """Return what a file says of itself, the lengths of structure and arrays, and their checksum."""
+def read_head(file: BinaryIO) -> Head:
+    """Return how long the parts of a file are, having checked that it is as long as they are together."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     first = FIRST_LINE % FORMAT
     found = file.read(len(first))
     if found != first:
         refuse_format(found, FORMAT)
-    length, checksum, n_structure, n_arrays, rest = HEAD.unpack(file.read(HEAD.size))
-    if len(first) + HEAD.size + length + n_structure + n_arrays != size:
+    head = Head(*HEAD.unpack(file.read(HEAD.size)))
+    if len(first) + HEAD.size + head.metadata + head.structure + head.arrays != size:
         raise ModelFileError("it is damaged: it has another length than it says", is_damage=True)
-    if length > MOST_METADATA or n_structure > MOST_STRUCTURE:
-        raise TooLargeError(f"its texts have {length + n_structure} bytes, more than are loaded")
+    if head.metadata > MOST_METADATA or head.structure > MOST_STRUCTURE:
+        raise TooLargeError(f"its texts have {head.metadata + head.structure} bytes, more than are loaded")
+    return head
+
+
+def read_text(file: BinaryIO, length: int, checksum: int) -> dict[str, Any]:
+    """Return one of the two parts that are JSON, unless it would take much memory: 3 bytes may stand for 70."""
     text = file.read(length)
     if zlib.crc32(text) != checksum:
-        raise ModelFileError("it is damaged: it is not what was written", is_damage=True)
-    metadata = parse(text)
-    if not isinstance(metadata, dict):
-        raise ModelFileError("its metadata are not those of mercer.save")
-    return metadata, n_structure, n_arrays, rest
+        raise ModelFileError(CHANGED, is_damage=True)
+    n = count_values(text)
+    if n > MOST_VALUES:
+        raise TooLargeError(f"it has {n} values beside its arrays, and no more than {MOST_VALUES} are loaded")
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ModelFileError("its texts are not those of mercer.save")
+    return found
 
 
 def read_content(file: BinaryIO) -> Content:
     """Return what is in a file, having checked that all of it is there and as it was written."""
-    metadata, n_structure, n_arrays, expected = read_metadata_part(file)
-    check_memory(COPIES * n_arrays, "the file", "Load it on a larger machine.")
-    text = file.read(n_structure)
-    body = parse(text)
+    head = read_head(file)
+    metadata = read_text(file, head.metadata, head.of_metadata)
+    body = read_text(file, head.structure, head.of_structure)
+    check_memory(COPIES * head.arrays, "the file", "Load it on a larger machine.")
     forms = [_form(*form) for form in body["arrays"]]
-    if sum(n for *_, n in forms) != n_arrays:
-        raise ModelFileError("its arrays have other sizes than the file")
-    arrays, checksum = [], zlib.crc32(text)
+    if sum(n for *_, n in forms) != head.arrays:
+        raise ModelFileError("its arrays have other sizes than it says")
+    arrays, checksum = [], 0
     for dtype, shape, order, n in forms:
         data = np.empty(n, dtype=np.uint8)
         file.readinto(data)  # type: ignore[attr-defined]
         checksum = zlib.crc32(data, checksum)
         arrays.append(data.view(dtype).reshape(shape, order=order))
-    if checksum != expected:
-        raise ModelFileError("it is damaged: it is not what was written", is_damage=True)
+    if checksum != head.of_arrays:
+        raise ModelFileError(CHANGED, is_damage=True)
     for array in arrays:
         _check_bits(array)
     return Content(metadata, body["root"], arrays)
-
-
-def parse(text: bytes) -> Any:
-    """Return the values of a JSON text, unless they would take much memory: 3 bytes may stand for 70."""
-    n = count_values(text)
-    if n > MOST_VALUES:
-        raise TooLargeError(f"it has {n} values beside its arrays, and no more than {MOST_VALUES} are loaded")
-    return json.loads(text)
 
 
 def count_values(text: bytes) -> int:

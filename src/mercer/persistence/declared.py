@@ -232,23 +232,17 @@ for name in ("Stump", "Perceptron", "Tree", "Kernel"):
 
 # Scalers, and other people's machines that searches compare with
 
-PLAIN_SETTINGS: dict[str, Field] = {key: REPORT for key in ("copy", "with_mean", "with_std", "feature_range", "clip")}
-SCALERS = {
-    "StandardScaler": "mean_ var_ scale_",
-    "MinMaxScaler": "min_ scale_ data_min_ data_max_ data_range_",
-    "MaxAbsScaler": "max_abs_ scale_",
-    "RobustScaler": "center_ scale_",
+SCALERS = {  # settings, what they learn
+    "StandardScaler": ("copy with_mean with_std", "mean_ var_ scale_"),
+    "MinMaxScaler": ("feature_range copy clip", "min_ scale_ data_min_ data_max_ data_range_"),
+    "MaxAbsScaler": ("copy", "max_abs_ scale_"),
+    "RobustScaler": ("with_centering with_scaling quantile_range copy unit_variance", "center_ scale_"),
 }
-STEP = Part("scaler", "machine", "learner", "encoder", "of sklearn")
 estimator("scaler", "mercer.ClippedScaler", low_=reals("D"), high_=reals("D"), mean_=reals("D"), scale_=reals("D"))
-for name, fields in SCALERS.items():
-    more = {"n_samples_seen_": REPORT} if name != "RobustScaler" else {}
-    if name == "RobustScaler":
-        more |= {key: REPORT for key in ("with_centering", "with_scaling", "quantile_range", "unit_variance")}
+for name, (settings, learned) in SCALERS.items():
     estimator(
-        "scaler", f"sklearn.preprocessing.{name}",
-        **PLAIN_SETTINGS, **{key: Maybe(reals("D")) for key in fields.split()},
-        **{key: Sometimes(field) if key.endswith("_") else field for key, field in more.items()},
+        "scaler", f"sklearn.preprocessing.{name}", n_samples_seen_=Sometimes(REPORT),
+        **{key: REPORT for key in settings.split()}, **{key: Maybe(reals("D")) for key in learned.split()},
     )  # fmt: skip
 RIDGE = {key: REPORT for key in ("alpha", "fit_intercept", "copy_X", "max_iter", "tol", "solver", "positive")}
 LINEAR: dict[str, Field] = {"coef_": reals("D|q D"), "intercept_": reals("|q")}
@@ -261,15 +255,27 @@ estimator(
     alphas=REPORT, fit_intercept=REPORT, scoring=REPORT, cv=CV, gcv_mode=REPORT, alpha_per_target=REPORT,
     store_cv_results=REPORT, **LINEAR, alpha_=REPORT, best_score_=REPORT, cv_results_=Sometimes(REPORT),
 )  # fmt: skip
-SVM_SETTINGS = "C coef0 tol shrinking probability cache_size max_iter class_weight decision_function_shape break_ties"
+estimator(
+    "of sklearn", "sklearn.dummy.DummyRegressor",
+    strategy=Text("mean", "median", "quantile", "constant"), constant=REPORT, quantile=REPORT,
+    n_outputs_=Whole(1, length="q"), constant_=reals("1 q"),
+)  # fmt: skip
+estimator(
+    "of sklearn", "sklearn.dummy.DummyClassifier",
+    strategy=Text("prior", "most_frequent"), constant=REPORT, random_state=REPORT, _strategy=Text("prior", "most_frequent"),
+    n_outputs_=Whole(1, 1), classes_=labels("c"), n_classes_=Whole(length="c"), class_prior_=reals("c", 0),
+    sparse_output_=Truth(),
+)  # fmt: skip
+SVM_SETTINGS = "tol shrinking probability max_iter class_weight decision_function_shape break_ties"
 estimator(
     "of sklearn", "sklearn.svm.SVC",
     **{key: REPORT for key in SVM_SETTINGS.split()}, random_state=REPORT, degree=Whole(0, 100),
+    C=Number(0), coef0=Number(), cache_size=Number(0),
     kernel=Either(Text("linear", "poly", "rbf", "sigmoid"), KERNEL), gamma=REPORT, classes_=labels("c"),
     shape_fit_=Row(Whole(length="N"), Whole(length="D")), support_=indices("n", below="N"),
     support_vectors_=reals("n D|0 0"), _n_support=indices("c"), dual_coef_=reals("c-1 n"), _dual_coef_=reals("c-1 n"),
     intercept_=reals("c:2"), _intercept_=reals("c:2"), _probA=reals("0|c:2"), _probB=reals("0|c:2"),
-    _gamma=Number(0), _sparse=Truth(), class_weight_=reals("c", 0), fit_status_=REPORT,
+    epsilon=Number(0, 0), nu=Number(0, 0), _gamma=Number(0), _sparse=Truth(), class_weight_=reals("c", 0), fit_status_=REPORT,
     n_iter_=REPORT, _num_iter=REPORT, _BaseLibSVM__Xfit=Sometimes(reals("N D")), _effective_probability=Sometimes(Truth()),
 )  # fmt: skip
 declare(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.persistence.errors import ModelFileError, quote
+from mercer.persistence.errors import ModelFileError
 
 if TYPE_CHECKING:
     from mercer.persistence.objects import Reader
@@ -23,6 +23,7 @@ Lengths = dict[str, int]  # what the letters of shapes stand for, within one obj
 MOST_LETTERS = 2**20  # of a text
 TINY = float(np.finfo(np.float64).tiny)
 HUGE = float(np.finfo(np.float64).max)
+EXACT = 2**53  # whole numbers up to it are floats, too
 SCALARS = (type(None), bool, int, float, str)
 
 
@@ -47,7 +48,7 @@ class Number(Field):
         """Return the number."""
         refuse(type(raw) not in (int, float), "is not a number")
         refuse(not (self.any_at_all or self.least <= raw <= self.most), "is out of range")
-        return float(raw)
+        return raw if type(raw) is int and abs(raw) <= EXACT else float(raw)
 
 
 @final
@@ -322,11 +323,6 @@ def _match(shape: list[str], found: tuple[int, ...], lengths: Mapping[str, int])
         if known.setdefault(word, length) != length if n is None else n != length:
             return None
     return known
-
-
-def shown(raw: Any) -> str:
-    """Return what stands in a file, for an error."""
-    return quote(raw)
 
 
 def texts_of(raw: Any) -> NDArray[np.object_]:

@@ -130,7 +130,8 @@ def describe(path: str | os.PathLike[str]) -> Description:
     path = Path(path)
     container.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
-        return read_metadata(container.read_metadata_part(file)[0])
+        head = container.read_head(file)
+        return read_metadata(container.read_text(file, head.metadata, head.of_metadata))
 
 
 def _read(file: BinaryIO) -> tuple[Description, Any]:

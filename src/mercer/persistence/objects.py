@@ -93,7 +93,8 @@ class Reader:
                 except FieldError as error:
                     raise ModelFileError(f"{key} of a {name} in it {error}") from error
         learned = {key: value for key, value in values.items() if key not in form.settings}
-        missing = form.needed - values.keys() if learned else frozenset()
+        is_fitted = any(key[0] == "_" or key[-1] == "_" for key in learned)
+        missing = form.needed - values.keys() if is_fitted else frozenset()
         if missing:
             raise ModelFileError(f"a {name} in it has no {min(missing)}")
         built = form.kind(**{key: value for key, value in values.items() if key in form.settings})
