@@ -8,7 +8,6 @@ import zlib
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import mercer
@@ -82,7 +81,9 @@ def test_a_directory_of_very_many_parts_is_not_read(tmp_path):
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("data", [b"", b"\x80\x04", b"target,a\n1,2\n", bytes(1000), b"mercer model, format x\n"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x80\x04", b"target,a\n1,2\n", bytes(1000), b"mercer model, format x\n"]
+)
 def test_files_of_other_kinds_are_refused(tmp_path, data):
     (tmp_path / "model").write_bytes(data)
     both_refuse(tmp_path / "model", r"not a file of mercer\.save")
@@ -135,11 +136,28 @@ def test_values_within_values_without_end_are_refused(model):
 
 
 FORMS = [
-    ["|O", [1], "C"], ["<f2", [1], "C"], ["<U0", [1], "C"], ["|V8", [1], "C"], [">f8", [1], "C"], ["<c16", [1], "C"],
-    ["<M8[D]", [1], "C"], ["<f8", [-1], "C"], ["<f8", [1.0], "C"], ["<f8", [True], "C"], ["<f8", "9", "C"],
-    ["<f8", [1], "K"], ["<f8", [1] * 99, "C"], ["<f8", [2], "C"], ["<f8", [2**62], "C"], ["<f8", [2**62, 0], "C"],
-    ["<U999999", [1], "C"], [None, None, None], [1], "abc", None,
-]  # fmt: skip
+    ["|O", [1], "C"],
+    ["<f2", [1], "C"],
+    ["<U0", [1], "C"],
+    ["|V8", [1], "C"],
+    [">f8", [1], "C"],
+    ["<c16", [1], "C"],
+    ["<M8[D]", [1], "C"],
+    ["<f8", [-1], "C"],
+    ["<f8", [1.0], "C"],
+    ["<f8", [True], "C"],
+    ["<f8", "9", "C"],
+    ["<f8", [1], "K"],
+    ["<f8", [1] * 99, "C"],
+    ["<f8", [2], "C"],
+    ["<f8", [2**62], "C"],
+    ["<f8", [2**62, 0], "C"],
+    ["<U999999", [1], "C"],
+    [None, None, None],
+    [1],
+    "abc",
+    None,
+]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -169,7 +187,9 @@ def test_a_file_larger_than_memory_is_refused_before_it_is_read(model, have_memo
         mercer.load(model)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_METADATA", 100), ("MOST_STRUCTURE", 100), ("MOST_VALUES", 10)])
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MOST_METADATA", 100), ("MOST_STRUCTURE", 100), ("MOST_VALUES", 10)]
+)
 def test_what_would_be_too_large_to_load_is_not_saved(model, monkeypatch, limit, value):
     before = model.read_bytes()
     monkeypatch.setattr(container, limit, value)

@@ -1,4 +1,4 @@
-"""A file can say only what is declared, and what it says fits together: compiled code would read beyond it."""
+"""A file can say only what is declared, and what it says fits together."""
 
 import sys
 import types
@@ -61,24 +61,35 @@ DEEP: dict = {"is": "mercer.kernels.Stump"}
 for _ in range(70):
     DEEP = {"is": "sklearn.gaussian_process.kernels.Sum", "k1": DEEP, "k2": {"is": "mercer.kernels.Stump"}}
 LAUGHS: list = [{"is": "mercer.kernels.Stump"}]
-for k in range(40):  # each of the one before, twice
-    LAUGHS.append({"is": "sklearn.gaussian_process.kernels.Sum", "k1": {"again": k}, "k2": {"again": k}})
+LAUGHS += [  # each of the one before, twice
+    {"is": "sklearn.gaussian_process.kernels.Sum", "k1": {"again": k}, "k2": {"again": k}} for k in range(40)
+]
 
 # what stands in the place of an estimator, and how it is refused
 ATTACKS = {
     "a function as a kernel": (mapped({"is": "numpy.multiply"}), "it holds 'numpy.multiply'"),
     "a name as a kernel": (mapped("multiply"), "base of a mercer.kernels.Mapped in it is not an object"),
-    "an estimator as a kernel": (mapped(svm()), "base of a .*Mapped in it is a mercer.StumpSVC, which cannot"),
+    "an estimator as a kernel": (
+        mapped(svm()),
+        "base of a .*Mapped in it is a mercer.StumpSVC, which cannot",
+    ),
     "a function as a series": (
         {"is": "mercer.kernels.Series", "base": {"is": "mercer.kernels.Stump"}, "function": "multiply"},
         "function of a .*Series in it is none of its options",
     ),
-    "a transformer with arguments": ({"is": "sklearn.preprocessing.FunctionTransformer", "kw_args": {}}, "it holds"),
+    "a transformer with arguments": (
+        {"is": "sklearn.preprocessing.FunctionTransformer", "kw_args": {}},
+        "it holds",
+    ),
     "a union of many processes": ({"is": "sklearn.pipeline.FeatureUnion", "n_jobs": 24}, "it holds"),
-    "a format of names": ({"is": "sklearn.compose.ColumnTransformer", "verbose_feature_names_out": "{}"}, "it holds"),
+    "a format of names": (
+        {"is": "sklearn.compose.ColumnTransformer", "verbose_feature_names_out": "{}"},
+        "it holds",
+    ),
     "processes": (svm(n_jobs=24), "a field 'n_jobs', which mercer does not know"),
     "a folder that is unpickled": (
-        {"is": "sklearn.pipeline.Pipeline", "steps": [], "memory": "folder"}, "a field 'memory'",
+        {"is": "sklearn.pipeline.Pipeline", "steps": [], "memory": "folder"},
+        "a field 'memory'",
     ),
     "a method": (svm(predict=1), "a field 'predict'"),
     "a class": (svm(__class__="x"), "a field '__class__'"),
@@ -92,16 +103,17 @@ ATTACKS = {
     "itself": (svm(class_weight={"again": 0}), "is an object that is not there"),
     "what is not there": ({"again": -1}, "is an object that is not there"),
     "much within much": (DEEP, "nested more than 60 deep"),
-    "lists within lists": (svm(class_weight=eval("[" * 80 + "]" * 80)), "nested more than 60 deep"),  # noqa: S307
+    "lists within lists": (svm(class_weight=eval("[" * 80 + "]" * 80)), "nested more than 60 deep"),
     "few that are very many": (
-        {"is": "mercer.superkernels.Explicit", "kernels": LAUGHS}, "stand for very many",
+        {"is": "mercer.superkernels.Explicit", "kernels": LAUGHS},
+        "stand for very many",
     ),
     "an array that is not there": (svm(class_weight={"array": 1}), "is not an array"),
     "a key twice": (svm(class_weight={"map": [[1, 1], [True, 2]]}), "has a key twice"),
     "a list as a key": (svm(class_weight={"map": [[[], 1]]}), "is not a map"),
     "two kinds at once": (svm(class_weight={"map": [], "tuple": []}), "is not"),
     "half of what was learned": (svm(classes_={"objects": ["a", "b"]}), "has no "),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -151,51 +163,82 @@ def changed(model, **changes):
 
 FUNCTION, TERMS = "mercer.parts.AdditiveFunction", "mercer.parts.Terms"
 TAMPERED = {  # a model, and what is to be named
-    "fewer values than knots": (lambda: with_function(values=lambda f: f.values[:, :1]), f"values of a {FUNCTION}"),
-    "values of fewer features": (lambda: with_function(values=lambda f: f.values[:1]), f"values of a {FUNCTION}"),
+    "fewer values than knots": (
+        lambda: with_function(values=lambda f: f.values[:, :1]),
+        f"values of a {FUNCTION}",
+    ),
+    "values of fewer features": (
+        lambda: with_function(values=lambda f: f.values[:1]),
+        f"values of a {FUNCTION}",
+    ),
     "more features than the rows have": (
-        lambda: with_function(knots=lambda f: np.tile(f.knots, (9, 1)), values=lambda f: np.tile(f.values, (9, 1))),
+        lambda: with_function(
+            knots=lambda f: np.tile(f.knots, (9, 1)), values=lambda f: np.tile(f.values, (9, 1))
+        ),
         f"units of a {FUNCTION}",
     ),
     "no knots": (
-        lambda: with_function(knots=lambda f: f.knots[:, :0], values=lambda f: f.values[:, :0]), f"knots of a {FUNCTION}",
+        lambda: with_function(knots=lambda f: f.knots[:, :0], values=lambda f: f.values[:, :0]),
+        f"knots of a {FUNCTION}",
     ),
     "values that are not finite": (
-        lambda: with_function(values=lambda f: np.full_like(f.values, np.nan)), f"values of a {FUNCTION}",
+        lambda: with_function(values=lambda f: np.full_like(f.values, np.nan)),
+        f"values of a {FUNCTION}",
     ),
-    "knots that are texts": (lambda: with_function(knots=lambda f: f.knots.astype("U9")), f"knots of a {FUNCTION}"),
+    "knots that are texts": (
+        lambda: with_function(knots=lambda f: f.knots.astype("U9")),
+        f"knots of a {FUNCTION}",
+    ),
     "many intercepts": (lambda: with_function(intercept=lambda f: np.zeros(4)), f"intercept of a {FUNCTION}"),
     "many scales": (lambda: units(scale=np.ones((40, 999))), "scale of a mercer.parts.Units"),
     "a scale of zero": (lambda: units(scale=0.0), "scale of a mercer.parts.Units"),
     "offsets in two dimensions": (lambda: units(offset=np.zeros((40, 3))), "offset of a mercer.parts.Units"),
     "fewer coefficients than intercepts": (
-        lambda: anchored(coef=np.ones((2, 1)), anchors=X), "coef of a mercer.parts.KernelFunction",
+        lambda: anchored(coef=np.ones((2, 1)), anchors=X),
+        "coef of a mercer.parts.KernelFunction",
     ),
     "fewer functions than classes": (
-        lambda: changed(mercer.StumpSVC().fit(X, y), classes_=np.arange(3)), "another number of functions",
+        lambda: changed(mercer.StumpSVC().fit(X, y), classes_=np.arange(3)),
+        "another number of functions",
     ),
-    "fewer constants than weights": (lambda: series(constants=np.ones(1)), "weights of a mercer.kernels.Series"),
-    "weights that are not finite": (lambda: series(weights=np.array([np.inf, 1])), "weights of a mercer.kernels.Series"),
+    "fewer constants than weights": (
+        lambda: series(constants=np.ones(1)),
+        "weights of a mercer.kernels.Series",
+    ),
+    "weights that are not finite": (
+        lambda: series(weights=np.array([np.inf, 1])),
+        "weights of a mercer.kernels.Series",
+    ),
     "fewer means": (lambda: mixture(means=lambda a: a[:, :1]), "means of a mercer.kernels.Mixture"),
-    "factors of other columns": (lambda: mixture(factors=lambda a: a[..., :1]), "factors of a mercer.kernels.Mixture"),
+    "factors of other columns": (
+        lambda: mixture(factors=lambda a: a[..., :1]),
+        "factors of a mercer.kernels.Mixture",
+    ),
     "weights below zero": (lambda: mixture(alpha=lambda a: -a), "alpha of a mercer.kernels.Mixture"),
     "a column before the first": (
-        lambda: kernels.StumpEnsemble(np.array([-9]), np.array([0.0]), 1.0), "features of a mercer.kernels.StumpEnsemble",
+        lambda: kernels.StumpEnsemble(np.array([-9]), np.array([0.0]), 1.0),
+        "features of a mercer.kernels.StumpEnsemble",
     ),
     "a column and a half": (
-        lambda: kernels.StumpEnsemble(np.array([0.5]), np.array([0.0]), 1.0), "features of a mercer.kernels.StumpEnsemble",
+        lambda: kernels.StumpEnsemble(np.array([0.5]), np.array([0.0]), 1.0),
+        "features of a mercer.kernels.StumpEnsemble",
     ),
-    "a direction of one length": (lambda: kernels.Projected(np.ones(3)), "coef of a mercer.kernels.Projected"),
+    "a direction of one length": (
+        lambda: kernels.Projected(np.ones(3)),
+        "coef of a mercer.kernels.Projected",
+    ),
     "a scaler of two lengths": (
-        lambda: changed(mercer.ClippedScaler().fit(X), low_=np.zeros(2)), "low_ of a mercer.ClippedScaler",
+        lambda: changed(mercer.ClippedScaler().fit(X), low_=np.zeros(2)),
+        "low_ of a mercer.ClippedScaler",
     ),
-}  # fmt: skip
+}
 
 IRIS = load_iris(return_X_y=True)
 LIBSVM = {  # what an attacker does to the attributes of a fitted SVC
     "rows of support vectors, 200 times": lambda a: {"support_": np.tile(a["support_"], 200)},
     "all counts and rows, 200 times": lambda a: {
-        "support_": np.tile(a["support_"], 200), "_n_support": 200 * a["_n_support"],
+        "support_": np.tile(a["support_"], 200),
+        "_n_support": 200 * a["_n_support"],
     },
     "counts of too many": lambda a: {"_n_support": 200 * a["_n_support"]},
     "counts below zero": lambda a: {"_n_support": a["_n_support"] + np.array([-(10**6), 10**6, 0], np.int32)},
@@ -219,13 +262,14 @@ LIBSVM = {  # what an attacker does to the attributes of a fitted SVC
     "another machine": lambda a: {"_impl": "nu_svr"},
     "sparse": lambda a: {"_sparse": True},
     "a shape that is none": lambda a: {"shape_fit_": (150,)},
-}  # fmt: skip
+}
 TAMPERED |= {
     f"LIBSVM: {name}": (
-        lambda tamper=tamper: changed(machine := SVC().fit(*IRIS), **tamper(vars(machine))), "sklearn.svm.SVC",
+        lambda tamper=tamper: changed(machine := SVC().fit(*IRIS), **tamper(vars(machine))),
+        "sklearn.svm.SVC",
     )
     for name, tamper in LIBSVM.items()
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("make", "named"), TAMPERED.values(), ids=TAMPERED)

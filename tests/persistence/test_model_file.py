@@ -16,7 +16,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR
 
 import mercer
@@ -156,8 +162,18 @@ def test_how_this_machine_shall_work_is_not_saved(tmp_path):
 
 
 def test_arrays_keep_their_types_orders_and_shapes(tmp_path):
-    arrays = [np.arange(6.0).reshape(2, 3, order="F"), np.arange(6, dtype="<i2"), np.zeros((0, 3)), np.array(7)]
-    arrays += [np.array(["ä", ""]), np.array([], dtype="U1"), np.array([True]), np.array(["a", None], dtype=object)]
+    arrays = [
+        np.arange(6.0).reshape(2, 3, order="F"),
+        np.arange(6, dtype="<i2"),
+        np.zeros((0, 3)),
+        np.array(7),
+    ]
+    arrays += [
+        np.array(["ä", ""]),
+        np.array([], dtype="U1"),
+        np.array([True]),
+        np.array(["a", None], dtype=object),
+    ]
     for array in arrays:
         mercer.save(mercer.StumpSVC(class_weight=array), tmp_path / "model")
         loaded = mercer.load(tmp_path / "model").class_weight
@@ -168,9 +184,7 @@ def test_arrays_keep_their_types_orders_and_shapes(tmp_path):
         assert loaded.flags.writeable
 
 
-@pytest.mark.parametrize(
-    "keys", [(True, False), (0, 1), ("a", "b"), ("1", 1), (0.1, -0.0), (None,)]
-)
+@pytest.mark.parametrize("keys", [(True, False), (0, 1), ("a", "b"), ("1", 1), (0.1, -0.0), (None,)])
 def test_dictionaries_keep_the_types_of_their_keys(tmp_path, keys):
     weights = {key: float(k) for k, key in enumerate(keys)}
     mercer.save(mercer.StumpSVC(class_weight=weights), tmp_path / "model")

@@ -62,14 +62,14 @@ def check_is_file(path: Path) -> None:
 
 def pack(metadata: Mapping[str, Any], structure: Any, arrays: Sequence[NDArray[Any]]) -> bytes:
     """Return a file as bytes: the same for the same content."""
-    orders = ["F" if array.flags.fnc and array.ndim > 1 else "C" for array in arrays]
+    orders: list[Any] = ["F" if array.flags.fnc and array.ndim > 1 else "C" for array in arrays]
     arrays = [array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays]
     forms = [[array.dtype.str, array.shape, order] for array, order in zip(arrays, orders, strict=True)]
     notes, body = (
         json.dumps(text, separators=(",", ":")).encode()
         for text in (metadata, {"arrays": forms, "root": structure})
     )
-    data = [array.tobytes(order) for array, order in zip(arrays, orders, strict=True)]  # type: ignore[call-overload]
+    data = [array.tobytes(order) for array, order in zip(arrays, orders, strict=True)]
     checksum = 0
     for part in data:
         checksum = zlib.crc32(part, checksum)
@@ -95,7 +95,7 @@ def read_head(file: BinaryIO) -> Head:
 
 
 def read_text(file: BinaryIO, length: int, checksum: int) -> dict[str, Any]:
-    """Return one of the two parts that are JSON, unless it would take much memory: 3 bytes may stand for 70."""
+    """Return one of the two parts that are JSON, unless it would take much memory."""
     text = file.read(length)
     if zlib.crc32(text) != checksum:
         raise ModelFileError(CHANGED, is_damage=True)
@@ -121,7 +121,7 @@ def read_content(file: BinaryIO) -> Content:
     for dtype, shape, order, n in forms:
         data = np.empty(n, dtype=np.uint8)
         file.readinto(data)  # type: ignore[attr-defined]
-        checksum = zlib.crc32(data, checksum)
+        checksum = zlib.crc32(data.data, checksum)
         arrays.append(data.view(dtype).reshape(shape, order=order))
     if checksum != head.of_arrays:
         raise ModelFileError(CHANGED, is_damage=True)

@@ -26,9 +26,9 @@ class UnknownTypeError(ModelFileError):
 
     def __init__(self, name: str, where: str = "") -> None:
         super().__init__(
-            f"it holds {quote(name)}{where}, for which the files of mercer {version('mercer')} have no words: "
-            "they hold mercer's own estimators and kernels, and the kernels and scalers of scikit-learn that "
-            "go with them. For pipelines with other steps there is skops.io"
+            f"it holds {quote(name)}{where}, which files of mercer {version('mercer')} cannot say: they hold "
+            "mercer's own estimators and kernels, and the kernels and scalers of scikit-learn that go with "
+            "them. For pipelines with other steps there is skops.io"
         )
 
 
@@ -37,8 +37,8 @@ def refuse_format(first: bytes, known: int) -> NoReturn:
     here = f"mercer {version('mercer')} reads format {known}"
     if first.startswith(b"PK"):
         raise ModelFileError(
-            f"it is a ZIP archive, as mercer wrote up to format 3, and {here}: fit the estimator again and save "
-            "it with this version"
+            f"it is a ZIP archive, as mercer wrote up to format 3, and {here}: fit the estimator again and "
+            "save it with this version"
         )
     other = re.match(rb"mercer model, format ([0-9]{1,6})", first)
     if other:
@@ -67,5 +67,6 @@ def blaming_the_file(path: object) -> Iterator[None]:
         raise ModelFileError(f"{path} was not loaded: it needs more memory than there is.") from error
     except Exception as error:
         raise ModelFileError(
-            f"{path} was not loaded: it is damaged, or not a file of mercer.save ({quote(str(error))}). {AGAIN}."
+            f"{path} was not loaded: it is damaged, or not a file of mercer.save ({quote(str(error))}). "
+            f"{AGAIN}."
         ) from error

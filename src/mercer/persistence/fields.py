@@ -1,9 +1,9 @@
 """What a field of a declared class may hold: each kind of field reads its value from a file, and checks it.
 
-In a file a value is JSON: a number, a text, a truth value, null or a list; or an object with one key that says
-what it is: ``{"array": 3}``, ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``, ``{"objects": [...]}`` (an
-array of texts), ``{"is": class, field: value, ...}``, ``{"again": 5}`` (the fifth of these, once more).
-There is nothing else.
+In a file a value is JSON: a number, a text, a truth value, null or a list; or an object that says what it
+is: ``{"array": 3}``, ``{"tuple": [...]}``, ``{"map": [[key, value], ...]}``, ``{"objects": [...]}`` (an array
+of texts), ``{"is": class, field: value, ...}``, ``{"again": 5}`` (the sixth of these, once more). There is
+nothing else. A field is called with what stands there, the reader, and the lengths that are known so far.
 """
 
 import math
@@ -33,7 +33,7 @@ class Field(ABC):
     sometimes = False  # whether a fitted estimator may do without it
 
     @abstractmethod
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         """Return the value, or refuse it."""
 
 
@@ -44,8 +44,7 @@ class Number(Field):
     def __init__(self, least: float = -HUGE, most: float = HUGE, *, any_at_all: bool = False) -> None:
         self.least, self.most, self.any_at_all = least, most, any_at_all
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> float:
-        """Return the number."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> float:
         refuse(type(raw) not in (int, float), "is not a number")
         refuse(not (self.any_at_all or self.least <= raw <= self.most), "is out of range")
         return raw if type(raw) is int and abs(raw) <= EXACT else float(raw)
@@ -58,9 +57,10 @@ class Whole(Field):
     def __init__(self, least: int = 0, most: int = 2**62, *, length: str = "") -> None:
         self.least, self.most, self.length = least, most, length
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> int:
-        """Return the number."""
-        refuse(type(raw) is not int or not self.least <= raw <= self.most, "is not a whole number in its range")
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> int:
+        refuse(
+            type(raw) is not int or not self.least <= raw <= self.most, "is not a whole number in its range"
+        )
         if self.length:
             _agree(lengths, self.length, raw)
         return int(raw)
@@ -70,8 +70,7 @@ class Whole(Field):
 class Truth(Field):
     """True or False."""
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> bool:
-        """Return the truth value."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> bool:
         refuse(type(raw) is not bool, "is neither true nor false")
         return bool(raw)
 
@@ -83,8 +82,7 @@ class Text(Field):
     def __init__(self, *options: str) -> None:
         self.options = options
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> str:
-        """Return the text."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> str:
         refuse(type(raw) is not str or len(raw) > MOST_LETTERS, "is not a text, or one that is too long")
         refuse(bool(self.options) and raw not in self.options, "is none of its options")
         return str(raw)
@@ -97,9 +95,8 @@ class Maybe(Field):
     def __init__(self, field: Field) -> None:
         self.field = field
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the value."""
-        return None if raw is None else self.field.read(raw, file, lengths)
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
+        return None if raw is None else self.field(raw, file, lengths)
 
 
 @final
@@ -111,9 +108,8 @@ class Sometimes(Field):
     def __init__(self, field: Field) -> None:
         self.field = field
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the value."""
-        return self.field.read(raw, file, lengths)
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
+        return self.field(raw, file, lengths)
 
 
 @final
@@ -123,14 +119,13 @@ class Either(Field):
     def __init__(self, *fields: Field) -> None:
         self.fields = fields
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the value as the first field that takes it reads it."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         for field in self.fields[:-1]:
             try:
-                return field.read(raw, file, lengths)
+                return field(raw, file, lengths)
             except FieldError:
                 continue
-        return self.fields[-1].read(raw, file, lengths)
+        return self.fields[-1](raw, file, lengths)
 
 
 @final
@@ -140,14 +135,13 @@ class Several(Field):
     def __init__(self, field: Field, length: str = "", *, least: int = 0) -> None:
         self.field, self.length, self.least = field, length, least
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the list or the tuple."""
-        items = raw.get("tuple") if isinstance(raw, dict) and len(raw) == 1 else raw
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
+        items: Any = raw.get("tuple") if isinstance(raw, dict) and len(raw) == 1 else raw
         refuse(not isinstance(items, list) or len(items) < self.least, "is not a list, or is too short")
         if self.length:
             _agree(lengths, self.length, len(items))
         with file.within(len(items)):
-            read = [self.field.read(item, file, lengths) for item in items]
+            read = [self.field(item, file, lengths) for item in items]
         return tuple(read) if isinstance(raw, dict) else read
 
 
@@ -158,14 +152,11 @@ class Row(Field):
     def __init__(self, *fields: Field) -> None:
         self.fields = fields
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> tuple[Any, ...]:
-        """Return the tuple."""
-        items = raw.get("tuple") if isinstance(raw, dict) else None
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> tuple[Any, ...]:
+        items: Any = raw.get("tuple") if isinstance(raw, dict) else None
         refuse(not isinstance(items, list) or len(items) != len(self.fields), "is not a tuple of its length")
         with file.within(len(self.fields)):
-            return tuple(
-                field.read(item, file, lengths) for field, item in zip(self.fields, items, strict=True)
-            )
+            return tuple(field(item, file, lengths) for field, item in zip(self.fields, items, strict=True))
 
 
 @final
@@ -175,13 +166,12 @@ class Map(Field):
     def __init__(self, field: Field) -> None:
         self.field = field
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> dict[Any, Any]:
-        """Return the dictionary."""
-        pairs = raw.get("map") if isinstance(raw, dict) and len(raw) == 1 else None
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> dict[Any, Any]:
+        pairs: Any = raw.get("map") if isinstance(raw, dict) and len(raw) == 1 else None
         fits = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
         refuse(not fits or not all(type(key) in SCALARS for key, _ in pairs), "is not a map")
         with file.within(2 * len(pairs)):
-            found = {key: self.field.read(value, file, lengths) for key, value in pairs}
+            found = {key: self.field(value, file, lengths) for key, value in pairs}
         refuse(len(found) != len(pairs), "has a key twice")
         return found
 
@@ -211,8 +201,7 @@ class Array(Field):
         self.kinds, self.least, self.most, self.below = kinds, least, most, below
         self.may_be_empty, self.any_at_all = may_be_empty, any_at_all
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the array, or the number."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         is_number = [] in self.shapes and type(raw) in (int, float)
         array = np.asarray(raw) if is_number else file.array(raw)
         refuse(array.dtype.kind not in self.kinds, f"holds {array.dtype}, not its kind of values")
@@ -260,17 +249,16 @@ class Plain(Field):
     def __init__(self, *allowed: str) -> None:
         self.allowed = allowed
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the value."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         if type(raw) in SCALARS:
             refuse(type(raw) is str and len(raw) > MOST_LETTERS, "is too long")
             return raw
         if isinstance(raw, list) or "tuple" in raw:
-            return Several(self).read(raw, file, {})
+            return Several(self)(raw, file, {})
         if "map" in raw:
-            return Map(self).read(raw, file, {})
+            return Map(self)(raw, file, {})
         if "is" in raw or "again" in raw:
-            return Part(*self.allowed).read(raw, file, {})
+            return Part(*self.allowed)(raw, file, {})
         return file.array(raw)
 
 
@@ -284,8 +272,7 @@ class Part(Field):
     def __init__(self, *allowed: str, **letters: str) -> None:
         self.allowed, self.letters = allowed, letters
 
-    def read(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
-        """Return the object."""
+    def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         part = file.part(raw, self.allowed)
         for its, ours in self.letters.items():
             if its in part.lengths:
@@ -305,7 +292,8 @@ def refuse(wrong: object, why: str) -> None:
 
 def _agree(lengths: Lengths, letter: str, length: int) -> None:
     refuse(
-        lengths.setdefault(letter, length) != length, f"has the length {length}, which does not fit the others"
+        lengths.setdefault(letter, length) != length,
+        f"has the length {length}, which does not fit the others",
     )
 
 

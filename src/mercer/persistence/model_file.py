@@ -79,9 +79,10 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
 def load(path: str | os.PathLike[str]) -> Any:
     """Load an estimator or a kernel that `save` has written. No code of the file runs.
 
-    A file can say only what mercer needs: objects of a closed list of classes, with fields whose types, shapes
-    and ranges are checked as they are read. Files name classes by the names under which they are public, and
-    outlive a move of mercer's modules. An untrusted model may still give the answers that its author wants.
+    A file can say only what mercer needs: objects of a closed list of classes, whose fields have types,
+    shapes and ranges that are checked as they are read. It names classes by the names under which they are
+    public, and outlives a move of mercer's modules. An untrusted model may still give the answers that its
+    author wants.
 
     Parameters
     ----------
@@ -153,5 +154,11 @@ def _parts(whole: Any) -> Iterator[Any]:
         if id(part) not in seen and not isinstance(part, str | int | float | type | np.ndarray | None):
             seen[id(part)] = part
             yield part
-            waiting += part.values() if isinstance(part, Mapping) else vars(part).values() if hasattr(part, "__dict__") else ()
+            waiting += (
+                part.values()
+                if isinstance(part, Mapping)
+                else vars(part).values()
+                if hasattr(part, "__dict__")
+                else ()
+            )
             waiting += part if isinstance(part, list | tuple) else ()

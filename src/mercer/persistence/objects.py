@@ -64,7 +64,9 @@ class Reader:
         refuse(not isinstance(raw, dict) or not {"is", "again"} & set(raw), "is not an object")
         if "again" in raw:
             place = raw["again"]
-            refuse(type(place) is not int or not 0 <= place < len(self.built), "is an object that is not there")
+            refuse(
+                type(place) is not int or not 0 <= place < len(self.built), "is an object that is not there"
+            )
             part = self.built[place]
             with self.within(part.size):
                 _check_allowed(part.name, allowed)
@@ -84,12 +86,14 @@ class Reader:
         form = form_of(name)
         unknown = sorted(raw.keys() - form.fields.keys())
         if unknown:
-            raise ModelFileError(f"a {name} in it has a field {quote(unknown[0])}, which mercer does not know")
+            raise ModelFileError(
+                f"a {name} in it has a field {quote(unknown[0])}, which mercer does not know"
+            )
         values = {}
         for key, field in form.fields.items():
             if key in raw:
                 try:
-                    values[key] = field.read(raw[key], self, lengths)
+                    values[key] = field(raw[key], self, lengths)
                 except FieldError as error:
                     raise ModelFileError(f"{key} of a {name} in it {error}") from error
         learned = {key: value for key, value in values.items() if key not in form.settings}
@@ -208,7 +212,7 @@ class Writer:
 def _state(value: Any) -> dict[str, Any]:
     """Return the attributes of an object, without those that it computes when they are needed."""
     if isinstance(value, tuple):
-        return value._asdict()  # type: ignore[attr-defined, no-any-return]
+        return value._asdict()  # type: ignore[attr-defined]
     kind = type(value)
     return {
         key: one
