@@ -12,7 +12,6 @@ NAMES = (
     "cluster",  # of processes, for stumps
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     *("trees", "relevance"),  # all of them, and features
-    "sizes",  # kernels that are learned, of many rows
     "matching",  # of records
     "machines",  # of any kernel
     "regression",  # numbers
@@ -24,6 +23,8 @@ LONG = (
     "tables",
     "small_tables",
     "numbers",
+    "uci_numbers",
+    "sizes",
     "gpu",
 )  # an hour or more, or another machine; with options of their own
 HELP = ("-h", "--help")

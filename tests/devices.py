@@ -8,6 +8,7 @@ import pytest
 from sklearn import config_context
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn.callback", reason="tensors need scikit-learn 1.9")
 
 DEVICES = ["numpy", "cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 TENSORS = DEVICES[1:]

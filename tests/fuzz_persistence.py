@@ -232,6 +232,8 @@ def save_samples(folder):
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
+    from mercer.search.trees import BoostingClassifier, ForestClassifier
+
     X, y, table = sample_rows()
     two = y < 2
     ard = mercer.superkernels.ARD(mercer.superkernels.GaussianHarmonic())
@@ -265,6 +267,9 @@ def save_samples(folder):
         mercer.PerceptronRegressor(method="sliced", n_directions=6, random_state=0).fit(X, y),
         mercer.TreeRegressor(random_state=0).fit(X, y),
         mercer.KernelRegressor(RBF(), loss="epsilon_insensitive").fit(X, y),
+        make_pipeline(ForestClassifier(3, random_state=0)).fit(X, y),
+        make_pipeline(BoostingClassifier(2, max_leaf_nodes=4, random_state=0)).fit(X, y),
+        ForestClassifier(3, random_state=0).fit(X, y).kernel_,
     ]  # fmt: skip
     names = [
         f"a{chr(97 + letter)} {last}" for letter, last in enumerate(["berg", "busch", "cerny", "dorn"] * 6)

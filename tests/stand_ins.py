@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,20 @@ class Function(Kernel):
 
     def is_stationary(self):
         return False
+
+
+try:
+    from sklearn.callback import ProgressBar
+except ImportError:  # before scikit-learn 1.9
+
+    class ProgressBar:
+        """A callback that prints that something was done."""
+
+        def on_fit_task_begin(self, estimator, context, **_):
+            """Do nothing."""
+
+        def on_fit_task_end(self, estimator, context, **_):
+            sys.stdout.write(context.task_name)
 
 
 class Stop:

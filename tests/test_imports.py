@@ -21,6 +21,7 @@ FLOORS = [
         "_typing",
         "compiled",
         "power_series",
+        "scikit",
         "losses",
         "datasets",
         "limits",

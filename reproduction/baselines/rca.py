@@ -3,12 +3,12 @@
 from typing import final
 
 import numpy as np
-from sklearn.callback import CallbackContext
 
 from mercer._typing import Array, Index
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner, TrainingData
 from mercer.pairs import connected_sets
+from mercer.scikit import CallbackContext
 
 RANK_TOL = 1e-10  # of the largest singular value or eigenvalue: less is a rounding error
 

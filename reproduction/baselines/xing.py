@@ -4,7 +4,6 @@ import warnings
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -15,6 +14,7 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.scikit import CallbackContext
 from reproduction.baselines.rca import RANK_TOL, check_ridge, standardizing_directions
 
 

@@ -8,16 +8,15 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.externals.array_api_compat import array_namespace, device
-from sklearn.utils._array_api import _convert_to_numpy, _is_numpy_namespace, get_namespace
 
 from mercer._typing import Array
+from mercer.scikit import array_namespace, convert_to_numpy, device, get_namespace, is_numpy_namespace
 
 
 def is_tensor(X: Any) -> bool:
     """Return whether X is an array of another library, and to stay one: scikit-learn's dispatch is on."""
     xp, dispatched = get_namespace(X)
-    return dispatched and not _is_numpy_namespace(xp)
+    return dispatched and not is_numpy_namespace(xp)
 
 
 def is_of_numpy(array: Any) -> bool:
@@ -42,7 +41,7 @@ def namespace(array: Any) -> Any:
 
 def to_numpy(array: Any) -> Any:
     """Return an array as one of NumPy."""
-    return array if is_of_numpy(array) else _convert_to_numpy(detached(array), array_namespace(array))
+    return array if is_of_numpy(array) else convert_to_numpy(detached(array), array_namespace(array))
 
 
 def like(reference: Any, array: Any) -> Any:

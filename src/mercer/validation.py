@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
-from sklearn.utils._array_api import supported_float_dtypes
 from sklearn.utils.validation import check_X_y, validate_data
 
 from mercer._typing import Array, Index
 from mercer.array_api import detached, is_tensor, namespace
 from mercer.limits import check_memory
+from mercer.scikit import supported_float_dtypes
 
 COPIES = 2  # of the samples that are in memory at once: those given, and those scaled or sorted
 DENSE = "torch.strided"  # the layout of dense tensors of torch

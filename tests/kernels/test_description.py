@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from mercer import BoostedKernel, IdealizedKernel, KernelBoost, Superkernel
 from mercer.kernels import (
     Combination,
+    Forest,
     Mapped,
     Mixture,
     Perceptron,
@@ -56,6 +57,10 @@ CASES = [
     (Rescaled(RBF(2.0), np.zeros(2), np.ones(2)), f"{RBF_2}, on rescaled columns"),
     (Ranked.spanning(np.eye(2), RBF(2.0)), f"{RBF_2}, on ranks"),
     (Ranked.spanning(np.eye(2), Rescaled(RBF(2.0), np.zeros(2), np.ones(2))), f"{RBF_2}, on ranks"),
+    (
+        Forest([0, 0, 0], [0.0, 0.0, 0.0], [1, 1, 2], [2, 1, 2], [0], 1),
+        "the share of 1 tree in which two rows come to the same leaf",
+    ),
     (Mapped(RBF(2.0), np.eye(3, 2)), f"{RBF_2}, after a linear map of 3 columns"),
     (Stump(), "all decision stumps at once (city-block distance)"),
     (Perceptron(), "all perceptrons at once (Euclidean distance)"),

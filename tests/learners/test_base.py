@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import NotFittedError
 
 from mercer import BoostedKernel, Pairs
 from mercer.kernels import Projected
 from mercer.learners.base import KernelLearner
+from stand_ins import ProgressBar
 
 X = np.random.default_rng(0).normal(size=(6, 3))
 Y = np.array(["b", "a", "b", "c", "a", "c"])

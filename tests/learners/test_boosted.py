@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -26,7 +25,7 @@ from mercer import BoostedKernel, KernelSVC, Pairs
 from mercer.kernels import Projected
 from mercer.losses import LOSSES, Loss
 from reference import PAIR_LOSSES, boost, score, signs
-from stand_ins import Function, Stop
+from stand_ins import Function, ProgressBar, Stop
 
 EACH_LOSS = pytest.mark.parametrize("loss", ["log", "exp"])
 EACH_BASE = pytest.mark.parametrize("base", [None, RBF(0.8)], ids=["linear", "rbf"])

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
@@ -30,7 +29,7 @@ from reference import (
     idealized_squared_distance,
     nearest_pairs,
 )
-from stand_ins import Function, Stop
+from stand_ins import Function, ProgressBar, Stop
 
 EACH_BASE = pytest.mark.parametrize("base", [None, RBF(2.0)], ids=["linear", "rbf"])
 EACH_PSD = pytest.mark.parametrize("psd", ["exact", "clip"])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -14,7 +13,7 @@ from mercer.kernels import Mixture
 from mercer.learners import kernelboost
 from mercer.metrics import alignment
 from mercer.solvers.kernelboost import WeakLearner, boost_mixtures, chunk_labels
-from stand_ins import Stop
+from stand_ins import ProgressBar, Stop
 
 EACH_KIND = pytest.mark.parametrize("kind", ["full", "tied", "diag"])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process.kernels import RBF
 
 import mercer.learners
@@ -185,3 +186,15 @@ def test_rows_in_pairs_stay_even_if_they_are_more_than_there_is_room_for(rng):
     rows = draw_with_pairs(pairs, 12, 6, rng)
     assert len(rows) == 6
     assert np.isin([0, 2, 5, 9], rows).all()
+
+
+def test_coordinates_of_many_rows_are_computed_in_blocks(monkeypatch):
+    X, y = make_friedman1(100, n_features=5, random_state=0)
+    learner = Superkernel(random_state=0).fit(X[:60], y[:60] > 14)
+    at_once, sizes, gram = learner.transform(X), [], type(learner.kernel_).gram
+    monkeypatch.setattr("mercer.learners.superkernel.BLOCK", 30)
+    monkeypatch.setattr(
+        type(learner.kernel_), "gram", lambda self, X, Z: sizes.append(len(X)) or gram(self, X, Z)
+    )
+    assert_allclose(learner.transform(X), at_once, rtol=1e-9, atol=1e-12)
+    assert sizes == [30, 30, 30, 10]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -24,7 +23,7 @@ from mercer.superkernels import (
     SquaredRisk,
     Widths,
 )
-from stand_ins import Stop
+from stand_ins import ProgressBar, Stop
 
 LIST = Explicit([RBF(0.3), RBF(1.0), RBF(3.0), DotProduct()], normalize=False)
 

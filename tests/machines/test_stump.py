@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import trapezoid
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_wine, make_hastie_10_2
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
@@ -23,6 +22,7 @@ from mercer import StumpSVC
 from mercer.datasets import ringnorm, threenorm
 from mercer.kernels import Stump
 from mercer.machines import functions
+from stand_ins import ProgressBar
 
 CS = 2.0 ** np.arange(-17, 6, 2)
 

@@ -11,8 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold
-from sklearn.utils._array_api import move_estimator_to
-from sklearn.utils.estimator_checks import check_array_api_input, check_array_api_mixed_inputs
 
 import mercer
 from devices import DEVICES, EACH_TENSOR, dispatched, numpy, put, torch
@@ -191,6 +189,8 @@ def counted(method, name, moved):
 
 
 def test_a_model_moves_as_scikit_learn_moves_it():
+    from sklearn.utils._array_api import move_estimator_to
+
     X, y = threenorm(300, n_features=3, random_state=0)
     for model in (StumpSVC(C=0.05, max_bins=8), *MODELS[4:]):
         T = put(X, "cpu")
@@ -312,11 +312,13 @@ def test_degenerate_samples_are_as_with_numpy(device, X):
 @EACH_MODEL
 @EACH_TENSOR
 def test_scikit_learns_checks_of_tensors(model, device):
+    from sklearn.utils.estimator_checks import check_array_api_input
+
     check_array_api_input("", model, "torch", device, "float32", check_sample_weight=True)
 
 
 def test_the_namespace_of_labels_does_not_matter():
-    from sklearn.utils.estimator_checks import NamespaceAndDevice
+    from sklearn.utils.estimator_checks import NamespaceAndDevice, check_array_api_mixed_inputs
 
     for X, other in (("torch", "numpy"), ("numpy", "torch")):
         places = (NamespaceAndDevice(name, "cpu" if name == "torch" else None) for name in (X, other))

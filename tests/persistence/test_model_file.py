@@ -85,6 +85,7 @@ def values():
     fixed += [kernels.Combination([RBF(), kernels.Stump()], np.array([2.0, 1.0]), [(0, 2), None])]
     fixed += [kernels.Tree(0.5)]
     fixed += [kernels.Rescaled(RBF(), X.mean(axis=0), X.std(axis=0))]
+    fixed += [kernels.Forest([0, 0, 0], [0.0, 0.0, 0.0], [1, 1, 2], [2, 1, 2], [0], X.shape[1])]
     fixed += [kernels.Ranked.spanning(X, kernels.Tree(0.5))]
     fixed += [kernels.Mapped(RBF(), np.linspace(-1.0, 1.0, 10).reshape(5, 2))]
     sampled = [kind.sample(X, 9, random_state=0) for kind in (kernels.Stump, kernels.Perceptron)]

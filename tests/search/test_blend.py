@@ -62,7 +62,7 @@ def ballot_of(said, label, n_parts=4, scoring=None):
         task.blend_losses(task.unit(one, every, plain=True).values(one)[None], every)[0] for one in values
     ]
     numbers = np.arange(len(said))
-    return Ballot(task, numbers, numbers, values, np.array(costs), every, every, every * n_parts // n)
+    return Ballot(task, numbers, numbers, values, np.array(costs), every, every, every * n_parts // n, 1)
 
 
 @pytest.fixture
@@ -91,6 +91,15 @@ def test_weights_and_units_of_a_part_are_those_of_the_others(noisy):
         weights = slow_selection(alike[:, others], label, np.ones(len(others)))
         assert_allclose(values[mine], np.tensordot(weights, alike[:, mine], 1))
     assert_allclose(noisy.judge(values).mean(), np.mean(noisy.judge(values) > 0.5))
+
+
+def test_the_two_best_settings_of_a_candidate_may_be_members(noisy):
+    worse = ballot_of([-noisy.said[0][:, 0], *(one[:, 0] for one in noisy.said)], noisy.task.label)
+    one = worse._replace(candidates=np.array([7, 7, 7, 4]))
+    every = np.arange(80)
+    best = np.argsort(one.costs[:3].mean(axis=1))
+    assert one.own(every) == [best[0], 3]
+    assert one._replace(n_settings=2).own(every) == [best[0], best[1], 3]
 
 
 def test_a_blend_of_two_halves_of_the_truth_knows_more_than_either(rng):

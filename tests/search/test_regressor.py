@@ -67,11 +67,11 @@ def test_intervals_hold_about_the_share_that_is_asked_for(found):
 
 def test_predictions_are_the_weighted_mean_of_the_members(found):
     X, _ = NEW
-    members = dict(found.model_.members)
-    slow = sum(found.result_.blend[name] * one.predict(X) for name, one in members.items())
+    members = found.model_.members
+    slow = sum(w * one.predict(X) for (_, one), w in zip(members, found.model_.weights, strict=True))
     assert_allclose(found.predict(X), slow)
     assert_allclose(sum(found.result_.blend.values()), 1.0)
-    assert all(name in describe_model(found.result_) for name in members)
+    assert all(name in describe_model(found.result_) for name, _ in members)
 
 
 def test_without_a_blend_the_winner_alone_predicts():

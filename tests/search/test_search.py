@@ -294,7 +294,7 @@ def test_some_of_the_defaults_are_taken_by_their_names_in_that_order():
     assert search.result_.listed == ("stump", "linear")
     assert sorted(search.result_.names()) == ["always 0", "linear", "stump"]
     assert search.best_name_ == "stump"
-    for wrong in (["stump", "forest"], []):
+    for wrong in (["stump", "wood"], []):
         with pytest.raises(ValueError, match="there are tree-svm, tree-logistic, tree-ranks"):
             KernelSearchCV(wrong).fit(*MOONS)
 

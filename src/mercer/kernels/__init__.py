@@ -4,6 +4,7 @@ from mercer.kernels.base import FeatureKernel, Kernel
 from mercer.kernels.combination import Combination
 from mercer.kernels.distance import Perceptron, Stump
 from mercer.kernels.ensemble import PerceptronEnsemble, StumpEnsemble
+from mercer.kernels.forest import Forest
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.mixture import Mixture
 from mercer.kernels.projected import Projected
@@ -15,6 +16,7 @@ from mercer.kernels.tree import Tree
 __all__ = [
     "Combination",
     "FeatureKernel",
+    "Forest",
     "Kernel",
     "Mapped",
     "Mixture",

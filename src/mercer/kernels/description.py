@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as sk_kernels
 
 from mercer.kernels import (
     Combination,
+    Forest,
     Mapped,
     Mixture,
     Perceptron,
@@ -30,6 +31,7 @@ FORMULAS = {
     Tree: "k(x, x′) = exp(−γ Σ_d w_d |x_d − x′_d|)",
     StumpEnsemble: "k(x, x′) = ⟨φ(x), φ(x′)⟩, a stump in each feature φ_t",
     PerceptronEnsemble: "k(x, x′) = ⟨φ(x), φ(x′)⟩, a perceptron in each feature φ_t",
+    Forest: "k(x, x′) = the share of trees in which x and x′ come to the same leaf",
     Mixture: "k(x, x′) = Σ_t α_t Σ_j p_t(j | x) p_t(j | x′)",
     Projected: "k(x, x′) = κ(x, Z) A Aᵀ κ(Z, x′)",
     Combination: "k(x, x′) = Σ_i w_i k_i(x, x′)",
@@ -109,6 +111,11 @@ def _(kernel: Series) -> str:
 @describe_kernel.register
 def _(kernel: Rescaled) -> str:
     return f"{describe_kernel(kernel.base)}, on rescaled columns"
+
+
+@describe_kernel.register
+def _(kernel: Forest) -> str:
+    return f"the share of {count(len(kernel.roots), 'tree')} in which two rows come to the same leaf"
 
 
 @describe_kernel.register

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, is_of_torch, matching, take, to_numpy
@@ -21,6 +20,7 @@ from mercer.learners.sampling import draw, draw_by_class, draw_with_pairs
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
 from mercer.parameters import check_count
+from mercer.scikit import CallbackContext, CallbackSupportMixin, check_feature_names, with_callbacks
 from mercer.shown import shown
 from mercer.validation import check_rows, check_target, dense
 
@@ -224,7 +224,7 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         if unlabelled is None or is_of_numpy(X):
             more = check_unlabelled(unlabelled, X.shape[1])
             if more is not None:
-                _check_feature_names(self, unlabelled, reset=False)
+                check_feature_names(self, unlabelled, reset=False)
             return more
         rows = check_rows(self, unlabelled, reset=False)
         return matching(X, rows)

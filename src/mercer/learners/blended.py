@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.callback import CallbackContext
 from sklearn.covariance import ledoit_wolf
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.neighbors import NearestNeighbors
@@ -20,6 +19,7 @@ from mercer.learners.kernelboost import KernelBoost
 from mercer.learners.superkernel import SpanFeatures
 from mercer.pairs import connected_sets
 from mercer.parameters import check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.validation import check_rows, some_rows
 
 SOME_ROWS = 500  # on which the variance of a kernel is measured, and how near neighbours are

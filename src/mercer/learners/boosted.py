@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import orth
 from sklearn.base import clone
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, check_random_state
@@ -24,6 +23,7 @@ from mercer.learners.weighted_pairs import balance_kinds, rows_in_pairs, tabulat
 from mercer.limits import check_memory
 from mercer.losses import LOSSES, Loss
 from mercer.parameters import check_count, check_option
+from mercer.scikit import CallbackContext
 from mercer.solvers.boosted import Coordinates, Expansions, PairTable, Round, Space, boost_kernel
 
 NUMBERS_PER_PAIR = 10  # that a listed pair takes in memory, temporary arrays included

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import check_random_state
@@ -17,6 +16,7 @@ from mercer.learners.base_kernel import Frame, check_base, frame_rows
 from mercer.learners.neighbours import ChosenPairs, choose_from_labels, choose_from_pairs, distances
 from mercer.limits import check_memory
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.idealized import Differences, PairProblem, PairSolution, solve_pair_qp
 
 BYTES_PER_PAIR = 400  # measured: while all pairs are listed and the program is solved

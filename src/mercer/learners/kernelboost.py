@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.limits import check_memory
 from mercer.metrics import alignment, ideal_kernel
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.kernelboost import (
     KINDS,
     Chunklets,

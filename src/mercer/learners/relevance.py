@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from scipy.stats import chi2
-from sklearn.callback import CallbackContext
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
@@ -21,7 +20,8 @@ from mercer.learners.base import KernelLearner, TrainingData
 from mercer.learners.sampling import draw
 from mercer.learners.superkernel import SpanFeatures
 from mercer.limits import check_memory, one_thread
-from mercer.parameters import check_count, check_option
+from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.relevance import Ridge, average_slopes, compare_products, fit_ridge
 from mercer.validation import check_rows, some_rows
 
@@ -108,7 +108,7 @@ class Machine(NamedTuple):
     """Ridge regression with a kernel on weighted features."""
 
     weight: Array  # of standardised features, the largest is 1
-    unit: float  # the median distance of two rows, which the features are divided by
+    unit: float  # what the features are divided by: the median distance of two rows, times the width
     K: Array
     ridge: Ridge
     price: float  # what the features that it uses cost, as a factor
@@ -140,6 +140,10 @@ class RelevanceKernel(KernelLearner):
     base : {"tree", "perceptron", "rbf"}, default="tree"
         κ, of which the weights are learned: exp(−‖z − z'‖₁), Δ − ‖z − z'‖₂ or exp(−‖z − z'‖₂² / 2), of
         features that are divided by the median distance of two rows.
+    width : float, default=1.0
+        Of κ, by what its features are divided in place of the median distance: so many times that. Of many
+        samples narrower kernels are better, for which the sample that it learns from may be too few to tell:
+        search it over 0.25 … 1. (To "perceptron" it is another scale of the kernel.)
     n_rounds : int, default=8
         Maximum number of rounds.
     max_rows : int, default=2000
@@ -226,11 +230,13 @@ class RelevanceKernel(KernelLearner):
         self,
         base: str = "tree",
         *,
+        width: float = 1.0,
         n_rounds: int = 8,
         max_rows: int = 2000,
         random_state: Any = None,
     ) -> None:
         self.base = base
+        self.width = width
         self.n_rounds = n_rounds
         self.max_rows = max_rows
         self.random_state = random_state
@@ -248,6 +254,7 @@ class RelevanceKernel(KernelLearner):
 
     def _check_parameters(self) -> None:
         check_option(self.base, "base", tuple(BASES))
+        check_positive(self.width, "width")
         check_count(self.n_rounds, "n_rounds")
 
     def _most_steps(self) -> int | None:
@@ -280,7 +287,7 @@ class RelevanceKernel(KernelLearner):
         points = take_points(X, known.unlabelled, rng)
         scale, centre = like(X, deviation), xp.mean(X, axis=0)  # slopes have single precision
         Z, points = (X - centre) / scale, (points - centre) / scale
-        rounds = Rounds(BASES[self.base], Z, points, T, rng)
+        rounds = Rounds(BASES[self.base], Z, points, T, rng, width=self.width)
         report = self._report_steps(context, "round")
         with one_thread(n <= SETTINGS.one_thread_up_to):
             machines = rounds.run(varies.astype(np.float64), self.n_rounds, report)
@@ -310,6 +317,7 @@ class Rounds(NamedTuple):
     T: Array
     rng: RandomState
     price: float = 0.0  # the logarithm of that of a feature
+    width: float = 1.0  # of the kernel, in median distances
 
     def run(self, weight: Array, n_rounds: int, report: Callable[[int], Any] | None) -> list[Machine]:
         """Return the machines, that of the first weights and one after each round."""
@@ -335,7 +343,7 @@ class Rounds(NamedTuple):
     def fit(self, weight: Array, penalties: Sequence[float], unit: float | None = None) -> Machine:
         """Return the machine on weighted features, divided by their own median distance or a given unit."""
         Z = self.X[:, like(self.X, weight > 0)] * like(self.X, weight[weight > 0])
-        unit = self.base.unit(Z) if unit is None else unit
+        unit = self.width * self.base.unit(Z) if unit is None else unit
         Z /= unit
         K = gram_of(self.base.kernel(Z), Z, Z)
         price = float(np.exp(self.price * np.count_nonzero(weight)))

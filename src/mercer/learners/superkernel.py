@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
@@ -19,6 +18,7 @@ from mercer.learners.neighbours import guess_dissimilar
 from mercer.limits import check_memory
 from mercer.pairs import Pairs
 from mercer.parameters import check_count, check_positive
+from mercer.scikit import CallbackContext
 from mercer.solvers.cholesky import Factor, factor_gram
 from mercer.solvers.superkernel import KernelWeights, Stopping
 from mercer.superkernels import (
@@ -32,6 +32,7 @@ from mercer.superkernels import (
 )
 from mercer.validation import check_rows
 
+BLOCK = 2**13  # rows whose coordinates are computed at a time
 USUAL_QUALITY = {"labels": Risk(), "numbers": SquaredRisk(), "pairs": Alignment()}
 
 
@@ -309,8 +310,14 @@ class SpanFeatures:
             return factor_gram(self.kernel.gram(self.rows, self.rows))
 
     def transform(self, X: Array) -> Array:
-        """Return the coordinates of rows."""
-        return self.factor.coordinates(self.kernel.gram(X, self.rows[self.factor.landmarks]))
+        """Return the coordinates of rows, computed in blocks of these."""
+        Z = self.rows[self.factor.landmarks]
+        what = f"{len(Z)} coordinates of {len(X)} rows"
+        check_memory(8 * len(X) * len(Z), what, "Transform fewer rows at a time.")
+        coordinates = np.empty((len(X), len(Z)))
+        for rows in gen_batches(len(X), BLOCK):
+            coordinates[rows] = self.factor.coordinates(self.kernel.gram(X[rows], Z))
+        return coordinates
 
     def __getstate__(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "rows": self.rows}

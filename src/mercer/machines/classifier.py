@@ -7,9 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils import check_random_state, compute_sample_weight
-from sklearn.utils._array_api import _average
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +24,7 @@ from mercer.machines.rows_of import SOFTMAX_ROWS, prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Trial, check_score, draw_some, split_classes
 from mercer.parameters import check_option
+from mercer.scikit import CallbackContext, average, with_callbacks
 from mercer.solvers.newton import LogLoss, Loss
 from mercer.validation import check_rows
 
@@ -199,7 +198,7 @@ class Classifier(ClassifierMixin, Machine):
                 good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
             else:
                 good = [xp.astype(_choose(candidate, values) == test.label, xp.float64)]
-            return [float(_average(one, weights=weight, xp=xp)) for one in good]
+            return [float(average(one, weights=weight, xp=xp)) for one in good]
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)
@@ -379,8 +378,10 @@ class KernelSVC(LearningMachine, Classifier):
         stump kernel, features where there are any and p ≤ n / 5, n the samples of a pair of classes, and the
         Gram matrix up to 20 000 samples with the hinge (5000 with other losses); beyond, slices or landmarks.
     n_landmarks : int or None, default=None
-        Number of landmarks. None is 2000 up to 17 000 samples, and fewer of more, at least 512. Features take
-        at most 2 GB: of more than a million samples landmarks are fewer, whatever is asked for, at least 256.
+        Number of landmarks; None is 2000. By the thousand they take conjugate gradients, O(n m) each. Kernel
+        values take 2 GB at most, or, of more than 670 000 samples, 4 GB: of a million there are 800
+        landmarks, whatever is asked for, and of more fewer. Of several classes at once, tensors and Dask
+        collections, where features take O(n m²), None is 2000 up to 17 000 samples, and fewer of more.
     max_bins : int or None, default=None
         Number of bins of a feature, for "table" and "sliced".
     Cs : int or array-like, default=9

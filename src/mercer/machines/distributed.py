@@ -17,7 +17,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.callback import CallbackContext
 from sklearn.utils import compute_sample_weight, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -33,6 +32,7 @@ from mercer.machines.losses import NumberLoss
 from mercer.machines.problems import MAX_STEPS, How, Solved
 from mercer.machines.rows_of import prepare
 from mercer.machines.targets import TargetScaling
+from mercer.scikit import CallbackContext
 from mercer.solvers.newton import (
     HINGE,
     CodedColumns,

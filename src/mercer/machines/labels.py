@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from mercer._typing import Array, Index
 from mercer.array_api import detached, is_of_numpy, is_tensor, like, namespace, to_numpy
 from mercer.machines.places import check_few
+from mercer.scikit import check_sample_weight
 from mercer.shown import shown
 from mercer.validation import check_rows
 
@@ -56,7 +56,7 @@ def check_samples(
     _check_labels(y)
     given = None
     if sample_weight is not None:
-        given = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        given = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     weight = np.ones(len(X)) if given is None else given
     if class_weight is not None:
         weight = weight * compute_sample_weight(class_weight, y)
@@ -93,7 +93,7 @@ def _check_tensors(estimator: Any, X: Any, y: Any, sample_weight: Any, class_wei
     if sample_weight is not None:
         listed = not hasattr(sample_weight, "__dlpack__") and not isinstance(sample_weight, Number)
         given = np.asarray(sample_weight) if listed else detached(sample_weight)
-        given = _check_sample_weight(given, X, dtype=xp.float64, ensure_non_negative=True)
+        given = check_sample_weight(given, X, dtype=xp.float64, ensure_non_negative=True)
         weight = given
     if class_weight is not None:
         weight = weight * like(X, _weigh_classes(class_weight, classes, label))[label]

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
-from sklearn.callback import CallbackContext, CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk_kernels
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _check_feature_names, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, is_of_torch, is_tensor, namespace, take, to_numpy
@@ -27,6 +26,7 @@ from mercer.machines.rows_of import METHODS, choose_method, prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Folds, Trial, Tried, go_along, make_grid
 from mercer.parameters import check_count, check_option, check_positive
+from mercer.scikit import CallbackContext, CallbackSupportMixin, check_feature_names
 from mercer.solvers.newton import HINGE, Loss
 
 
@@ -107,7 +107,8 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         self.method_ = choose_method(kernel, how, loss, X.shape, n_classes, effort)
         is_random = self._selects or self.method_ in ("sliced", "landmarks") or how.max_bins is not None
         seed = self._draw_seed() if is_random else 0
-        return how._replace(method=self.method_, seed=seed, is_hinge=loss is HINGE and n_classes > 0)
+        how = how._replace(method=self.method_, seed=seed, loss=loss, n_classes=n_classes)
+        return how._replace(is_hinge=loss is HINGE and n_classes > 0)
 
     @abstractmethod
     def _targets(self, samples: Any) -> Any:
@@ -291,7 +292,7 @@ def learn(machine: Any, X: Array, y: Any, given: dict[str, Any]) -> Any:
     if isinstance(learner, type) or not hasattr(learner, "fit"):
         raise TypeError(f"learner must be a learner, a scikit-learn kernel or None, not {learner!r}")
     if "unlabelled" in given and not is_tensor(given["unlabelled"]):  # the learner sees no names
-        _check_feature_names(machine, given["unlabelled"], reset=False)
+        check_feature_names(machine, given["unlabelled"], reset=False)
         given = {**given, "unlabelled": check_unlabelled(given["unlabelled"], X.shape[1])}
     is_number = is_regressor(machine) and has_fit_parameter(learner, "target")
     fitted = clone(learner).fit(X, **{"target" if is_number else "y": y}, **given)

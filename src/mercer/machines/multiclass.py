@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils._array_api import _expit
 
 from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, like, namespace
 from mercer.machines.problems import MULTINOMIAL, Problem, Problems
+from mercer.scikit import expit
 
 
 def split_problems(label: Index, weight: Array, n_classes: int, scheme: str) -> Problems:
@@ -91,7 +91,7 @@ def soften(decisions: Array, n_classes: int, scheme: str) -> Array:
     """Return the probability of each class, from decision values that are logarithms of odds."""
     xp = namespace(decisions)
     if n_classes == 2:
-        p = _expit(decisions[:, 0], xp=xp)
+        p = expit(decisions[:, 0], xp=xp)
         return xp.stack([1.0 - p, p], axis=1)
     scores = _log_scores(decisions, n_classes, scheme)
     p = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))

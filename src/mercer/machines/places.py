@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from sklearn.utils._array_api import _estimator_with_converted_arrays, check_same_namespace
-
 from mercer.array_api import is_of_numpy, is_tensor, like
+from mercer.scikit import check_same_namespace, with_converted_arrays
 
 MOST_EXACT = 100_000  # samples up to which an exact problem is solved by way of NumPy
 
@@ -29,7 +28,7 @@ def follow(estimator: Any, X: Any) -> None:
     """Move the fitted arrays of an estimator to where the samples are, if these are tensors."""
     if is_tensor(X):
         for name in vars(estimator).keys() - estimator.get_params(deep=False).keys():
-            moved = _estimator_with_converted_arrays(getattr(estimator, name), lambda array: like(X, array))
+            moved = with_converted_arrays(getattr(estimator, name), lambda array: like(X, array))
             setattr(estimator, name, moved)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._typing import Array, Index
 from mercer.array_api import like, namespace
-from mercer.solvers.newton import Axes, solve_softmax_path
+from mercer.solvers.newton import Axes, Loss, solve_softmax_path
 from mercer.solvers.newton.multinomial import Softmax
 
 MULTINOMIAL = "multinomial"  # the scheme of one problem for all classes
@@ -96,6 +96,8 @@ class How(NamedTuple):
     n_directions: int | None = None
     seed: int = 0
     is_hinge: bool = False  # then LIBSVM may compute a Gaussian kernel itself
+    loss: Loss | None = None  # of all problems, …
+    n_classes: int = 0  # … of so many classes; numbers are of none
 
 
 def walk(

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +15,7 @@ from mercer._typing import Array
 from mercer.array_api import like, to_numpy
 from mercer.machines.gram_samples import GramSamples, choose_some
 from mercer.machines.intervals import UnseenErrors, check_coverage
+from mercer.machines.landmark_samples import grow_landmarks
 from mercer.machines.losses import NumberLoss, number_loss
 from mercer.machines.machine import LearningMachine, Machine
 from mercer.machines.places import check_few, follow, is_lazy
@@ -24,6 +24,7 @@ from mercer.machines.rows_of import prepare
 from mercer.machines.samples import PreparedSamples
 from mercer.machines.selection import Trial, check_score, split_numbers, thin_folds
 from mercer.machines.targets import NumberSamples, TargetScaling, check_numbers
+from mercer.scikit import CallbackContext, with_callbacks
 from mercer.solvers.ridge import RidgePath
 from mercer.validation import check_rows
 
@@ -37,6 +38,9 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
     def _check_parameters(self) -> NumberLoss:
         """Return the loss."""
         self._check_machine()
+        return self._number_loss()
+
+    def _number_loss(self) -> NumberLoss:
         return number_loss(self.loss, self.quantile, self.epsilon)
 
     def _fit(
@@ -67,6 +71,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         self._scaling = TargetScaling.of(counted, loss.is_log)
         prepared, problems = prepare(self.kernel_, counted.X, how), self._scaling.pose(counted)
         C = self.C_ / self._unit(prepared, counted.weight)
+        prepared = grow_landmarks(prepared, problems, C)
         with self._reporting(context) as options:
             solved = next(prepared.solve_path(problems, [C], loss.solver, options))
         if self._leaves_one_out(loss):
@@ -198,7 +203,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, Machine):
         self._check_place(X, "predict")
         return _answer(self, self._values(check_rows(self, X, reset=False)))
 
-    @available_if(lambda self: self._selects or self._leaves_one_out(self._check_parameters()))
+    @available_if(lambda self: self._selects or self._leaves_one_out(self._number_loss()))
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return intervals that hold the targets of about this share of new samples.
 
@@ -287,7 +292,9 @@ class KernelRegressor(LearningMachine, Regressor):
         How to compute, as in `KernelSVC`. "auto" takes the Gram matrix up to 10 000 samples with the squared
         error, and up to 5000 with other losses.
     n_landmarks, max_bins
-        As in `KernelSVC`.
+        As in `KernelSVC`. With the squared error None is 1000 landmarks of more than 5000 samples, then twice
+        as many, and again, for as long as held-out samples gain by it: at most 10 000, one for two samples,
+        and some ten seconds' work each time.
     Cs : int or array-like, default=31
         The values of C for ``C="cv"``, or how many from 2⁻¹⁰ to 2²⁰ in equal ratios.
     cv : "loo", int, splitter or iterable, default="loo"

@@ -18,6 +18,7 @@ from mercer.machines.additive_samples import AdditiveSamples, draw_directions, n
 from mercer.machines.feature_samples import FeatureSamples
 from mercer.machines.functions import features_of, has_features
 from mercer.machines.gram_samples import GaussianSamples, GramSamples, is_gaussian
+from mercer.machines.landmark_samples import prepare_landmarks
 from mercer.machines.problems import How
 from mercer.machines.samples import PreparedSamples
 from mercer.solvers.newton import HINGE, LogLoss, Loss, SquaredError
@@ -47,7 +48,7 @@ def prepare(kernel: Any, X: Array, how: How) -> PreparedSamples:
         itself = how.is_hinge and is_of_numpy(X) and len(X) > GAUSSIAN_ROWS and is_gaussian(kernel)
         return GaussianSamples(kernel, X) if itself else GramSamples.of(kernel, X)
     if how.method == "landmarks":
-        return FeatureSamples.of_landmarks(kernel, X, how)
+        return prepare_landmarks(kernel, X, how)
     return FeatureSamples.of(kernel, X)
 
 

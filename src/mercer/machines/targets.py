@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight
 
 from mercer._typing import Array, Index
 from mercer.array_api import apply, is_of_torch, like, take, to_numpy
 from mercer.machines.problems import Problem, Problems
+from mercer.scikit import check_sample_weight
 from mercer.validation import check_rows, check_target
 
 
@@ -99,7 +99,7 @@ def check_numbers(
     estimator._one_target = Y.ndim == 1
     if is_of_torch(sample_weight):
         sample_weight = to_numpy(sample_weight)
-    weight = _check_sample_weight(sample_weight, Y, dtype=np.float64, ensure_non_negative=True)
+    weight = check_sample_weight(sample_weight, Y, dtype=np.float64, ensure_non_negative=True)
     return NumberSamples(X, Y.reshape(len(Y), -1), weight)
 
 

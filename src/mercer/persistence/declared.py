@@ -111,6 +111,9 @@ kernel("mercer.kernels.Series", base=KERNEL, function=Text("geometric", "exp", "
     Several(Number(0), "r")), by_feature=Truth(), factor=Number(0))
 kernel("mercer.kernels.Combination", kernels=Several(KERNEL, "r"), weights=Either(reals("r", 0),
     Several(Number(0), "r")), columns=Maybe(Several(Maybe(Several(Whole())), "r")))
+kernel("mercer.kernels.Forest", n_features=Whole(1, length="D"), feature=indices("m", below="D"),
+    threshold=reals("m", any_at_all=True), low=indices("m", below="m"), high=indices("m", below="m"),
+    roots=indices("t", below="m", may_be_empty=False))
 kernel("mercer.kernels.Ranked", base=KERNEL, quantiles=reals("q D", may_be_empty=False))
 kernel("mercer.kernels.Mapped", base=KERNEL, coef=reals("D p"))
 kernel("mercer.kernels.Rescaled", base=KERNEL, center=reals("D"), scale=reals("D"), low=Maybe(reals("D")),
@@ -187,6 +190,12 @@ for name in ("Stump", "Perceptron", "Tree", "Kernel"):
     learner: dict[str, Field] = {"learner": Maybe(Part("learner", "kernel"))} if name == "Kernel" else {}
     estimator("machine", f"mercer.{name}SVC", cv=CV, **learner, **FITTED, **OF_CLASSES)
     estimator("machine", f"mercer.{name}Regressor", cv=CV, **learner, **FITTED, **OF_NUMBERS)
+
+part("Sum", "search.trees.Sum", kernel=Part("mercer.kernels.Forest", m="m", t="t"), value=reals("m v"),
+    start=reals("c"), column=indices("t", below="c"))
+for name in ("BoostingClassifier", "ForestClassifier"):
+    DECLARED[f"mercer.parts.{name}"] = Declaration(f"mercer.search.trees.{name}", "machine", {**ESTIMATOR,
+        "classes_": labels("c"), "sum_": one("Sum")}, lambda built: None)
 
 # Scalers, and other people's machines that searches compare with
 
@@ -340,6 +349,19 @@ def check_libsvm(machine: Any) -> None:
     else:
         rows = getattr(machine, "_BaseLibSVM__Xfit", None)
         refuse(rows is None, "has a kernel and no rows that it was fitted to")
+
+
+@check("mercer.kernels.Forest")
+def check_trees(forest: Any) -> None:
+    """Check that children come after their parents, so that each way down ends."""
+    itself = np.arange(len(forest.low))
+    refuse(np.any(forest.low < itself) or np.any(forest.high < itself), "has nodes above their parents")
+
+
+@check("mercer.parts.Sum")
+def check_sum(trees: Any) -> None:
+    """Check that a leaf has a value for its tree's column, or for each."""
+    refuse(trees.value.shape[1] not in (1, len(trees.start)), "has leaves with values of other columns")
 
 
 @check(*(name for name, declaration in DECLARED.items() if declaration.group == "machine"))

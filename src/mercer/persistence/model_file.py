@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from sklearn.utils._array_api import _estimator_with_converted_arrays
 
 from mercer.array_api import is_of_torch, to_numpy
 from mercer.files import replace_file
@@ -16,6 +15,7 @@ from mercer.persistence.declared import DECLARED
 from mercer.persistence.errors import ModelFileError, TooLargeError, blaming_the_file
 from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
 from mercer.persistence.objects import Reader, Writer
+from mercer.scikit import with_converted_arrays
 
 WHOLE = tuple({declaration.group for declaration in DECLARED.values()} - {"part"})
 
@@ -61,7 +61,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
     if any(is_of_torch(part) for part in _parts(estimator)):
-        estimator = _estimator_with_converted_arrays(estimator, to_numpy)
+        estimator = with_converted_arrays(estimator, to_numpy)
     name = type(estimator).__name__
     writer = Writer()
     try:

@@ -130,7 +130,7 @@ def form_of(name: str) -> Form:
     settings = tuple(signature(kind).parameters)
     fields = dict(declaration.fields)
     if module.startswith("mercer"):  # of scikit-learn's each is declared: some name functions and folders
-        fields = {key: SETTING for key in settings if key not in OF_MACHINES} | fields
+        fields |= {key: SETTING for key in settings if key not in (*fields, *OF_MACHINES)}
     needed = frozenset(
         key for key, field in declaration.fields.items() if key not in settings and not field.sometimes
     )

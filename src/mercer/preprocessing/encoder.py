@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array
 from mercer.limits import check_memory
@@ -16,6 +16,7 @@ from mercer.preprocessing.errors import TableError, listed, quote
 from mercer.preprocessing.kinds import CategoryColumn, DateColumn, Kind, NumberColumn, TextColumn
 from mercer.preprocessing.missing import is_missing
 from mercer.preprocessing.reading import check_names, plain_column
+from mercer.scikit import check_feature_names, check_n_features
 from mercer.validation import from_arrow
 
 COPIES = 4  # of the table as numbers: whole, scaled, one fold, and what a candidate makes of it
@@ -82,8 +83,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Not used.
         """
         table = as_table(X, least=2)
-        _check_feature_names(self, X, reset=True)
-        _check_n_features(self, X, reset=True)
+        check_feature_names(self, X, reset=True)
+        check_n_features(self, X, reset=True)
         self.columns_: list[Kind] = []
         self.dropped_: dict[str, str] = {}
         self.notes_: list[str] = []
@@ -104,7 +105,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = as_table(X)
         if not hasattr(X, "columns"):
-            _check_n_features(self, X, reset=False)
+            check_n_features(self, X, reset=False)
         return self.encode(table, "the table")
 
     def encode(self, table: pd.DataFrame, source: object) -> Array:

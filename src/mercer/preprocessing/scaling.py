@@ -5,10 +5,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array
 from mercer.parameters import check_positive
+from mercer.scikit import check_sample_weight
 
 LEAST_WIDTH = 1e-290  # between the fences: values that are nearer to each other have few digits left
 
@@ -62,7 +63,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_positive(self.reach, "reach")
         rows: Array = validate_data(self, X, dtype=np.float64)
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         weight = weight / (weight.max() or 1.0)  # whose sums, and squares with it, are numbers
         fences = np.array([_fences(column, weight, self.reach) for column in rows.T])
         self.low_, self.high_ = fences.T.copy()

@@ -9,7 +9,8 @@ where the decision values f_k of classifiers are calibrated (`mercer.search.cali
 probabilities; numbers are in the same units already. A sum of kernel machines is one again, on the sum of
 their kernels. The weights come from greedy selection [CNCK04]: the member is added that makes the log loss of
 held-out samples lowest (of numbers the squared error, or the absolute one if that is the score), again and
-again; one that is added twice counts twice. Among numbers the mean may be a member: it draws the others
+again; one that is added twice counts twice. A candidate may be a member by its two best settings: their mean
+is often better than either. Among numbers the mean may be a member: it draws the others
 towards it. A last calibration, and the decision for a class, are made from the blend's values for samples
 that had no part in its weights.
 
@@ -30,6 +31,8 @@ from mercer.search.decisions import Decision, decision_values
 from mercer.search.spread import Spread
 
 N_STEPS = 30  # of the selection: the weights are multiples of 1/30
+SETTINGS = 2  # of a candidate that may be members
+TRIED = 4  # members at a step: those that the derivative of the loss speaks for
 N_PARTS, MANY_FOLDS = 5, 4  # parts of the samples, each with weights made from the others
 
 
@@ -187,9 +190,10 @@ class Ballot(NamedTuple):
     places: Index  # of the samples, in the race
     rows: Index  # the samples
     part: Index  # weights of a part are never made from it
+    n_settings: int  # of a candidate that may be members
 
     @classmethod
-    def of(cls, race: Any, candidates: Sequence[int] | None = None) -> "Ballot":
+    def of(cls, race: Any, candidates: Sequence[int] | None = None, n_settings: int = SETTINGS) -> "Ballot":
         """Return what is known of the finalists of a race, or of those of some candidates."""
         entries, task = race.finalists(), race.task
         if candidates is not None:
@@ -206,14 +210,15 @@ class Ballot(NamedTuple):
         weight = task.samples.weights[rows]
         return cls(
             task, entries, race.rule.candidate[entries], said, np.array(costs) * weight, places, rows,
-            _parts(race, places),
+            parts_of(race, places), n_settings,
         )  # fmt: skip
 
     def own(self, where: Index) -> list[int]:
-        """Return the setting of each candidate that is best on some samples, as places in `entries`."""
+        """Return the settings of each candidate that are best on some samples, as places in `entries`."""
         means = self.costs[:, where].mean(axis=1)
         groups = [np.flatnonzero(self.candidates == i) for i in dict.fromkeys(self.candidates.tolist())]
-        return [int(some[np.argmin(means[some])]) for some in groups]
+        best = (some[np.argsort(means[some], kind="stable")][: self.n_settings] for some in groups)
+        return np.concatenate(list(best)).tolist()
 
     def weigh(self, own: Sequence[int], where: Index) -> tuple[Array, list[Any]]:
         """Return the weights and units of some entries, made from some samples."""
@@ -251,7 +256,7 @@ class Ballot(NamedTuple):
         return judged
 
 
-def _parts(race: Any, places: Index) -> Index:
+def parts_of(race: Any, places: Index) -> Index:
     """Return the folds; or, if they are few, parts with some of each fold and class, or of whole groups.
 
     What calibrates the models of one fold need not suit those of another.
@@ -284,11 +289,14 @@ def select(values: Array, rows: Index, task: Any) -> Array:
     task : task
         What gives the loss of each member on each sample, and how much samples count.
     """
-    weights, total = np.zeros(len(values)), np.zeros(values.shape[1:])
-    sample_weight = task.samples.weights[rows]
-    for step in range(1, N_STEPS + 1):
-        tried = task.blend_losses((total + values) / step, rows) @ sample_weight
-        best = int(np.argmin(np.round(tried / len(rows), 9)))
+    weights, sample_weight = np.zeros(len(values)), task.samples.weights[rows]
+    best = int(np.argmin(np.round(task.blend_losses(values, rows) @ sample_weight / len(rows), 9)))
+    weights[best], total = 1.0 / N_STEPS, values[best].copy()
+    for step in range(2, N_STEPS + 1):
+        slopes = task.blend_slopes(total / (step - 1), rows) * sample_weight[:, None]
+        steepest = np.sort(np.argsort(values.reshape(len(values), -1) @ slopes.ravel())[:TRIED])
+        tried = task.blend_losses((total + values[steepest]) / step, rows) @ sample_weight
+        best = int(steepest[np.argmin(np.round(tried / len(rows), 9))])
         weights[best] += 1.0 / N_STEPS
         total += values[best]
     return weights

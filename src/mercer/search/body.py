@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.callback import CallbackContext, CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
@@ -22,11 +19,12 @@ from sklearn.utils.validation import (
 from mercer._typing import Array, Index
 from mercer.learners.base import check_unlabelled
 from mercer.parameters import check_count, check_option, check_positive
-from mercer.search.blend import Ballot
+from mercer.scikit import CallbackContext, CallbackSupportMixin, check_feature_names, check_sample_weight
+from mercer.search.blend import SETTINGS, Ballot
 from mercer.search.clock import Clock, Deadline, WallClock
 from mercer.search.fitting import Fitted, reason
 from mercer.search.race import Race, names_of
-from mercer.search.ranking import FEW_DRAWS, Ranking
+from mercer.search.ranking import Ranking
 from mercer.search.result import Difference, SearchResult, SearchWarning
 from mercer.search.words import doubts
 from mercer.validation import encode_rows, from_arrow
@@ -110,7 +108,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         finish, entries = task.finish(values, ballot.rows), race.finalists()
         result = ranking.result()
         measure = ranking.of_losses(float(losses.mean()), losses, ballot.places, entries)
-        if not self.blend:  # the choice is among all settings, and the bootstrap tells what that is worth
+        if not self.blend:  # the choice is among all settings
             measure = ranking.measure(entries)
         self._forget()
         names = names_of(race, members.entries)
@@ -123,13 +121,17 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             self.best_estimator_, self.best_kernel_ = pipelines[0], members.fitted[0].unscaled_kernel
         self.best_index_ = main
         self.held_out_ = HeldOut(rows[ballot.rows], task.said(values, finish))
-        settings = {name: race.entries[e].setting for name, e in zip(names, members.entries, strict=True)}
+        shares: dict[str, float] = {}
+        settings: dict[str, dict[str, Any]] = {}
+        for name, e, weight in zip(names, members.entries, members.weights.tolist(), strict=True):
+            shares[name] = shares.get(name, 0.0) + weight
+            settings.setdefault(name, race.entries[e].setting)
         lines = tuple(
             one._replace(settings=settings[one.name]) if one.name in settings else one
             for one in result.candidates
         )
         versus, gain = (
-            Difference() if other is None else ranking.compare_model(losses, ballot.places, entries, other)
+            ranking.compare_model(losses, ballot.places, entries, other)
             for other in (race.reference, race.baseline)
         )
         return result._replace(
@@ -140,10 +142,10 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             n_fitted=members.n_rows if self.refit else 0,
             stopped="interrupt" if interrupted else stopped or ("budget" if race.waits else None),
             gain=gain,
-            versus=versus if names != [task.reference] else Difference(),
+            versus=versus if set(names) != {task.reference} else Difference(),
             n_splits=int(race.wanted[main]),
             n_trained=int(race.n_trained[main]),
-            blend=dict(zip(names, members.weights.tolist(), strict=True)),
+            blend=shares,
             decision=task.describe(finish),
         )
 
@@ -155,7 +157,8 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         while True:
             race.check_some_worked()
             best = race.choose(race.finalists())
-            ballot = Ballot.of(race, [int(race.rule.candidate[best])] if alone else None)
+            only = [int(race.rule.candidate[best])] if alone else None
+            ballot = Ballot.of(race, only, 1 if alone else SETTINGS)
             every = np.arange(len(ballot.rows))
             own = [int(np.flatnonzero(ballot.entries == best)[0])] if alone else ballot.own(every)
             weights, _ = ballot.weigh(own, every)
@@ -165,11 +168,13 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             if fitted:
                 break
         if len(fitted) < len(wanted):
-            ballot = Ballot.of(race, [int(race.rule.candidate[e]) for e in fitted])
+            ballot = Ballot.of(race, [int(race.rule.candidate[e]) for e in fitted], ballot.n_settings)
             every = np.arange(len(ballot.rows))
         own = [int(np.flatnonzero(ballot.entries == e)[0]) for e in fitted]
         weights, units = ballot.weigh(own, every)
-        kept = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
+        of = race.rule.candidate[list(fitted)]
+        share = np.bincount(of, weights)[of]  # a candidate counts by all of its settings
+        kept = [k for k in np.lexsort([-weights, of, -share.round(9)]) if weights[k] > 0]
         entries = [list(fitted)[k] for k in kept]
         chosen = Chosen(
             ballot,
@@ -313,7 +318,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         if not hasattr(self, "_skl_callbacks"):
             return False
         if time.monotonic() >= self._next_look:
-            self.result_ = Ranking(race, FEW_DRAWS).result()
+            self.result_ = Ranking(race).result()
             self._next_look = time.monotonic() + BETWEEN
         task = context.subcontext("candidate")
         task.call_on_fit_task_begin(estimator=self)
@@ -339,7 +344,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         if unlabelled is not None and self.encoder_ is not None:
             unlabelled = self.encoder_.transform(unlabelled)
         elif unlabelled is not None:
-            _check_feature_names(self, unlabelled, reset=False)
+            check_feature_names(self, unlabelled, reset=False)
         return check_unlabelled(unlabelled, n_features)
 
     def _count(self, X: Array, y: NDArray[Any], groups: Any, sample_weight: Any) -> Counted:
@@ -354,7 +359,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
             check_consistent_length(X, groups)
         if sample_weight is None:
             return Counted(X, y, groups, None, self.cv, every)
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        sample_weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counts, cv = sample_weight > 0, self.cv
         if (
             not isinstance(cv, int) and not counts.all()

@@ -21,6 +21,7 @@ from mercer.machines import (
     TreeRegressor,
     TreeSVC,
 )
+from mercer.search.trees import BoostingClassifier, ForestClassifier
 
 REFERENCE, NUMBER_REFERENCE = "RBF-SVM", "RBF-ridge"  # what the others are compared with
 NAMES = (
@@ -36,6 +37,9 @@ NAMES = (
     "linear",
     "boosted",
     "idealized",
+    "RBF-squares",
+    "forest",
+    "boosting",
     "kernelboost",
 )  # of the default candidates, in the order without unlabelled rows
 NUMBER_NAMES = ("tree", "perceptron", NUMBER_REFERENCE, "stump", "relevance", "linear")
@@ -44,10 +48,13 @@ RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 USUAL_PENALTIES = [1e3, 1e4]  # few rows hardly tell the others apart from these
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
-TREE_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.25, 0.5, 1.0]}
+TREE_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.25, 0.5, 1.0]}
 LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
+FOREST_GRID = {"random_splits": [True, False], "min_samples_leaf": [1, 3]}
+BOOSTING_GRID = {"learning_rate": [0.05, 0.12], "max_leaf_nodes": [6, 24]}
+SQUARES_CS = [0.1, 1.0, 8.0, 64.0]
 STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
 LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
@@ -58,10 +65,12 @@ LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram
 BY_LANDMARKS = 0.7  # the power with which time grows: most of it is for the landmarks themselves
 RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
+BOOSTED_CLASSES = 20  # up to so many: each round grows a tree for each class
 FEW_FEATURES = 15  # up to so many, a covariance for each component is not too many numbers
 
 
 STUMPS = (StumpSVC, StumpRegressor)
+RBF = sk_kernels.RBF(1.0, "fixed")
 
 
 class Candidate(NamedTuple):
@@ -72,6 +81,9 @@ class Candidate(NamedTuple):
     grid: Mapping[str, Any]
     growth: float = 2.0  # the power of the number of rows with which its time rises
     on_request: bool = False  # whether it takes part only where it is named
+    gram_rows: int = (
+        0  # up to so many rows, of which landmarks could stand for all, the Gram matrix is faster
+    )
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
@@ -81,10 +93,11 @@ class Candidate(NamedTuple):
 def default_candidates(
     n_rows: int, n_features: int, random_state: int, *, unlabelled: bool = False, n_classes: int = 2
 ) -> list[Candidate]:
-    """Return the kernels of mercer, and an RBF and a linear SVM, for rows that are standardised.
+    """Return the kernels of mercer, an RBF and a linear SVM, and trees, for rows that are standardised.
 
     Of two classes some minimise the log loss: what ranks samples, and makes probabilities, the hinge does not
-    say. Of several, pairs of classes are coupled, which does the same for hinges in less time.
+    say. Of several, pairs of classes are coupled, which does the same for hinges in less time. Least squares
+    take one decomposition for all classes, however many. Trees make other mistakes than kernels.
 
     First those that are good on most data (of rows without labels only KernelBoost makes much); the order and
     what is left out of the learners' full strength for the sake of time were settled on the sets of [LL05],
@@ -97,9 +110,8 @@ def default_candidates(
     few, many, two = n_rows <= FEW_ROWS, n_rows > LANDMARK_ROWS, n_classes == 2
     seed: dict[str, Any] = {"random_state": random_state}
     bins: dict[str, Any] = {"max_bins": 256 if n_rows > MANY_ROWS else None}
-    method, growth = ("landmarks", BY_LANDMARKS) if many else ("auto", 2.0)
-    their_method, their_growth = ("landmarks", BY_LANDMARKS) if n_rows > LOGISTIC_ROWS else ("auto", 2.5)
-    log: dict[str, Any] = {"loss": "log_loss", "method": their_method}
+    method, theirs = ("landmarks" if n_rows > n else "auto" for n in (LANDMARK_ROWS, LOGISTIC_ROWS))
+    log: dict[str, Any] = {"loss": "log_loss", "method": theirs}
     loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
     boosted = BoostedKernel(n_rounds=20, **seed)
@@ -114,12 +126,21 @@ def default_candidates(
     penalties = {"learner__penalty": USUAL_PENALTIES if few else PENALTIES}
     on_request = few and not unlabelled
     candidates = [
-        Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, growth),
-        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, their_growth, not two),
-        Candidate("tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, growth, few),
-        Candidate("perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, growth),
+        Candidate("tree-svm", TreeSVC(method=method, **seed), tree_grid, gram_rows=LANDMARK_ROWS),
+        Candidate("tree-logistic", TreeSVC(**log, **seed), LOGISTIC_TREE_GRID, 2.5, not two, LOGISTIC_ROWS),
         Candidate(
-            "perceptron-logistic", PerceptronSVC(**log, **seed), {"C": LOGISTIC_CS}, their_growth, not two
+            "tree-ranks", TreeSVC(ranks=True, method=method, **seed), RANKS_GRID, 2.0, few, LANDMARK_ROWS
+        ),
+        Candidate(
+            "perceptron", PerceptronSVC(method=method, **seed), {"C": PERCEPTRON_CS}, gram_rows=LANDMARK_ROWS
+        ),
+        Candidate(
+            "perceptron-logistic",
+            PerceptronSVC(**log, **seed),
+            {"C": LOGISTIC_CS},
+            2.5,
+            not two,
+            LOGISTIC_ROWS,
         ),
         Candidate("superkernel", KernelSVC(Superkernel()), penalties),
         rbf_candidate(n_features, many, random_state),
@@ -128,11 +149,20 @@ def default_candidates(
             "relevance",  # which draws samples to learn from, if they are many
             KernelSVC(relevance, method=method),
             {"C": RELEVANCE_CS},
-            growth if few else 1.2,
+            2.0 if few else 1.2,
+            gram_rows=LANDMARK_ROWS,
         ),
         Candidate("linear", KernelSVC(**loss), {"C": LOGISTIC_CS}, 1.2),
         Candidate("boosted", KernelSVC(boosted, relative_C=True), {"C": RELATIVE_CS}),
         Candidate("idealized", KernelSVC(idealized, relative_C=True), {"C": RELATIVE_CS}, 1.5, on_request),
+        Candidate(
+            "RBF-squares",
+            KernelSVC(RBF, loss="squared_error", multi_class="ovr", **seed),
+            {"C": SQUARES_CS, "learner__length_scale": [float(np.sqrt(n_features) * k) for k in (0.5, 1, 2)]},
+            BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5,
+        ),
+        Candidate("forest", ForestClassifier(**seed), FOREST_GRID, 1.2),
+        Candidate("boosting", BoostingClassifier(**seed), BOOSTING_GRID, 1.0, n_classes > BOOSTED_CLASSES),
     ]
     kernelboost = Candidate(
         "kernelboost",
@@ -149,9 +179,10 @@ def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
     if not many:
         grid = {"C": [0.5, 4.0, 32.0, 256.0], "gamma": gammas}
         return Candidate(REFERENCE, SVC(max_iter=ENDLESS), grid, growth=2.3)
-    machine = KernelSVC(sk_kernels.RBF(1.0, "fixed"), method="landmarks", random_state=random_state)
+    machine = KernelSVC(RBF, method="landmarks", random_state=random_state)
     widths = [float(np.sqrt(0.5 / gamma)) for gamma in gammas]
-    return Candidate(REFERENCE, machine, {"C": [4.0, 32.0], "learner__length_scale": widths}, BY_LANDMARKS)
+    grid = {"C": [4.0, 32.0], "learner__length_scale": widths}
+    return Candidate(REFERENCE, machine, grid, 2.3, gram_rows=LANDMARK_ROWS)
 
 
 def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
@@ -167,21 +198,28 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     bins = 256 if n_rows > MANY_ROWS else None
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
-    ridge = BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5  # of many, some stand for all
+    shapes = {"learner__base": ["tree", "rbf"], "learner__width": [0.25, 0.5, 1.0]}
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
-        Candidate("tree", TreeRegressor(**seed), tree_grid, BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.0),
+        Candidate("tree", TreeRegressor(**seed), tree_grid, gram_rows=RIDGE_ROWS),
         Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
             NUMBER_REFERENCE,
-            KernelRegressor(sk_kernels.RBF(1.0, "fixed"), **how),
+            KernelRegressor(RBF, **how),
             {"learner__length_scale": widths},
-            ridge,
+            2.5,
+            gram_rows=RIDGE_ROWS,
         ),
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
         ),
-        Candidate("relevance", KernelRegressor(relevance, **how), {}, ridge),
+        Candidate(
+            "relevance",
+            KernelRegressor(relevance, **how),
+            shapes if n_rows > MANY_ROWS else {},
+            2.5,
+            gram_rows=RIDGE_ROWS,
+        ),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
     ]
 

@@ -141,6 +141,8 @@ def fit_samples(
     """Fit a candidate to scaled samples and their targets."""
     scaler, Z, more = scaled
     estimator = clone(candidate.estimator).set_params(**setting)
+    if len(Z) <= candidate.gram_rows and getattr(estimator, "method", None) == "landmarks":
+        estimator.set_params(method="gram")
     if kernels is not None and setting.get("C") is not None and takes_unlabelled(estimator):
         estimator.set_params(learner=_shared_kernel(estimator, setting, Z, y, more, kernels))
     given: dict[str, Any] = dict(more) if takes_unlabelled(estimator) else {}

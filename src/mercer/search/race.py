@@ -17,7 +17,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from mercer._typing import Array, Index
-from mercer.search.candidates import Candidate
+from mercer.search.candidates import BY_LANDMARKS, Candidate
 from mercer.search.clock import Deadline, WallClock
 from mercer.search.fitting import Outcome, evaluate
 from mercer.search.result import DROPPED, FAILED, FINISHED, OUT_OF_TIME
@@ -39,6 +39,7 @@ MEASURED = 0.02  # seconds, from which on growth is believed
 OF_FEW = 0.45  # of the power, from a trial to the first rung
 SHARED = 0.3  # of a setting's time, where settings share a learned kernel
 STEEPEST = 3.2  # power with which time is believed to grow
+BY_GRAM = 4.0  # times the seconds that a Gram matrix takes for landmarks, of as many samples
 
 
 class Entry(NamedTuple):
@@ -75,7 +76,7 @@ class Race:
     folds : sequence of (train, test)
         Each part in an order whose first samples stand for all.
     seed : int
-        Random seed of the bootstrap.
+        Random seed of parts of the samples.
     deadline : Deadline
         How much time there is.
     n_jobs : int or None
@@ -147,10 +148,10 @@ class Race:
 
     def n_folds(self, share: float) -> int:
         """Return on how many folds candidates are scored: many samples need fewer."""
-        n = self.n_rows(share)
+        n = self.n_rows(share) if self.deadline.budget is None else self.n_all
         if n <= SCORED or len(self.folds) == 1:
             return len(self.folds)
-        return max(1, min(len(self.folds), math.ceil(2 * SCORED / n)))
+        return max(1 if share == 1.0 else 2, min(len(self.folds), math.ceil(2 * SCORED / n)))
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""
@@ -211,7 +212,7 @@ class Race:
         losses, _ = self.scored(entries)
         if not len(losses):
             return int(entries[np.argmin(self.errors(entries))])
-        return int(entries[choose(losses, self.rule.among(entries), np.ones((1, len(losses))))[0]])
+        return int(entries[choose(losses, self.rule.among(entries))])
 
     def best_of(self, candidate: int) -> int | None:
         """Return the entry that stands for a candidate, if any was scored."""
@@ -220,13 +221,29 @@ class Race:
 
     # What time it takes
 
+    def times(self, i: int, n_rows: float, n_more: float) -> float:
+        """Return how many times as long a candidate takes for more samples.
+
+        Up to a number of them it computes Gram matrices, and then by landmarks, whose time grows little.
+        """
+        turn, power = self.candidates[i].gram_rows or math.inf, self.growth(i)
+        if n_rows > turn or n_more <= turn:
+            return float(max(n_more / n_rows, 1.0) ** power)
+        return float(BY_GRAM * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
+
     def growth(self, i: int) -> float:
         """Return the power of the number of samples with which a candidate's time rises."""
-        prior, paces = self.candidates[i].growth, self.paces.get(i, [])
+        prior, paces, turn = self.candidates[i].growth, self.paces.get(i, []), self.candidates[i].gram_rows
+        if turn and paces and paces[-1].n_rows > turn:
+            prior = BY_LANDMARKS
         if paces and paces[-1].n_rows <= TRIAL_ROWS:  # most of the time of so few is for what does not grow
             return OF_FEW * prior
         seen = [pace for pace in paces if pace.one >= MEASURED and pace.n_rows > TRIAL_ROWS]
-        if len(seen) < 2 or seen[-1].n_rows < 1.5 * seen[-2].n_rows:
+        if (
+            len(seen) < 2
+            or seen[-1].n_rows < 1.5 * seen[-2].n_rows
+            or seen[-2].n_rows <= turn < seen[-1].n_rows
+        ):
             return prior
         power = math.log(seen[-1].one / seen[-2].one) / math.log(seen[-1].n_rows / seen[-2].n_rows)
         return float(np.clip(power, 0.3, STEEPEST))
@@ -238,14 +255,14 @@ class Race:
         last, n_left = self.paces[i][-1], len(self.of(i, alive=True))
         n_before = len(self.of(i)) if len(self.paces[i]) == 1 and last.n_rows <= TRIAL_ROWS else n_left
         seconds = max(last.one, last.seconds * n_left / max(n_before, 1))
-        return float(seconds * max(n_rows / last.n_rows, 1.0) ** self.growth(i))
+        return float(seconds * self.times(i, last.n_rows, n_rows))
 
     def last_seconds(self, entry: int, n_rows: int | None = None) -> float:
         """Return what the fit of an entry to all samples, or to so many, is expected to take."""
         n, i = self.n_all if n_rows is None else n_rows, int(self.rule.candidate[entry])
         if not self.n_trained[entry]:
             return 0.0
-        return float(self.fit_seconds[entry] * max(n / self.n_trained[entry], 1.0) ** self.growth(i))
+        return float(self.fit_seconds[entry] * self.times(i, self.n_trained[entry], n))
 
     def is_affordable(self, entry: int) -> bool:
         """Return whether there is time to fit an entry to all samples."""
@@ -355,7 +372,8 @@ class Race:
     def _part(self, k: int, share: float, n_folds: int) -> tuple[Any, Index, Any]:
         """Return a fold's samples to learn from, and to be judged by, with their places."""
         train, test = self.folds[k][0], self.parts[k]
-        n_test = min(math.ceil(share * _size(self.folds[k][1])), math.ceil(SCORED / n_folds), _size(test))
+        judged = 1.0 if n_folds < len(self.folds) else share  # who has fewer folds takes more of each
+        n_test = min(math.ceil(judged * _size(self.folds[k][1])), math.ceil(SCORED / n_folds), _size(test))
         some = _first(train, math.ceil(share * _size(train)))
         some = np.sort(some) if isinstance(some, np.ndarray) else some
         n_test = n_test if isinstance(test, np.ndarray) else _size(test)
@@ -536,11 +554,9 @@ class Race:
         """Return to how many samples there is time to fit an entry: to all, if it is affordable."""
         if self.is_affordable(entry):
             return self.n_all
-        seconds, n = LAST * (self.deadline.budget or 0.0), int(self.n_trained[entry])
-        times = (seconds / max(self.last_seconds(entry, n), 1e-9)) ** (
-            1.0 / self.growth(int(self.rule.candidate[entry]))
-        )
-        return int(np.clip(n * times, n, self.n_all))
+        most = LAST * (self.deadline.budget or 0.0)
+        tried = np.geomspace(self.n_trained[entry], self.n_all, 200).astype(int)
+        return int(max((n for n in tried if self.last_seconds(entry, n) <= most), default=tried[0]))
 
     def fail(self, entry: int, why: str) -> None:
         """Take a setting out of the race that did well and cannot be fitted to all samples."""

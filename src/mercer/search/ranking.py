@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Index
-from mercer.search.bootstrap import N_DRAWS, draw_groups, draw_rows, judge_choice
+from mercer.search.blend import parts_of
 from mercer.search.interval import (
     effective_rows,
     half_width,
@@ -25,9 +25,7 @@ from mercer.search.result import (
     SearchResult,
     rank_candidates,
 )
-from mercer.search.selection_rule import choose
-
-FEW_DRAWS = 50  # of the bootstrap, while the search runs
+from mercer.search.selection_rule import choose_elsewhere
 
 
 class Ranking:
@@ -37,12 +35,10 @@ class Ranking:
     ----------
     race : Race
         Over, or still running.
-    n_draws : int
-        Of the bootstrap.
     """
 
-    def __init__(self, race: Race, n_draws: int = N_DRAWS) -> None:
-        self.race, self.n_draws = race, n_draws
+    def __init__(self, race: Race) -> None:
+        self.race = race
         self.scoring, self.metric = race.task.scoring, race.task.scoring.metric
 
     def result(self) -> SearchResult:
@@ -81,46 +77,37 @@ class Ranking:
     def measure(self, entries: Index) -> Measure:
         """Return how good the choice among some entries is."""
         losses, places = self.race.scored(entries)
-        rule = self.race.rule.among(entries)
-        loss = float(judge_choice(losses, self._draw(places), rule).mean())
-        return self.of_losses(loss, _chosen(losses, rule), places, entries)
+        chosen = self._choose(losses, places, entries)
+        return self.of_losses(float(chosen.mean()), chosen, places, entries)
 
     def compare(self, entries: Index, reference: Index) -> Difference:
         """Return how much larger the value of a choice is than that of another, on the samples of both."""
-        if not len(reference):
-            return Difference()
         losses, places = self.race.scored(np.concatenate([entries, reference]))
-        if not len(losses):
+        if not len(losses) or not len(reference):
             return Difference()
-        split = len(entries)
-        columns, means = [], []
-        for some, values in ((entries, losses[:, :split]), (reference, losses[:, split:])):
-            rule = self.race.rule.among(some)
-            means.append(float(judge_choice(values, self._draw(places), rule).mean()))
-            columns.append(_chosen(values, rule))
-        return self._difference(means[0] - means[1], columns[0] - columns[1], places, entries)
+        mine = self._choose(losses[:, : len(entries)], places, entries)
+        return self._difference(
+            mine - self._choose(losses[:, len(entries) :], places, reference), places, entries
+        )
 
-    def compare_model(
-        self, losses: Array, places: Index, entries: Index, candidate: int | None
-    ) -> Difference:
-        """Return how much larger the model's value is than a candidate's: both are corrected for choices.
-
-        The candidate's setting for a fold is the one that is best on the others.
-        """
-        theirs = np.array([], dtype=np.intp) if candidate is None else self.race.finalists_of(candidate)
+    def compare_model(self, losses: Array, places: Index, entries: Index, other: int | None) -> Difference:
+        """Return how much larger the model's value is than a candidate's: both are corrected for choices."""
+        theirs = np.array([], dtype=np.intp) if other is None else self.race.finalists_of(other)
         every = self.race.losses[np.ix_(places, theirs)]
         some = np.isfinite(every).all(axis=1)
         if not len(theirs) or not some.any():
             return Difference()
-        mine, every, places = losses[some], every[some], places[some]
-        fold, rule, chosen = self.race.fold[places], self.race.rule.among(theirs), np.empty(len(places))
-        for k in np.unique(fold):
-            others = every[fold != k] if (fold != k).any() else every
-            own = choose(others, rule, np.ones((1, len(others))))[0]
-            chosen[fold == k] = every[fold == k, own]
-        return self._difference(float((mine - chosen).mean()), mine - chosen, places, entries)
+        chosen = self._choose(every[some], places[some], theirs)
+        return self._difference(losses[some] - chosen, places[some], entries)
 
-    def _difference(self, mean: float, differences: Array, places: Index, entries: Index) -> Difference:
+    def _choose(self, losses: Array, places: Index, entries: Index) -> Array:
+        """Return the losses of a choice among entries, each made on the other parts of the samples."""
+        race = self.race
+        part = parts_of(race, places) if race.task.blends else race.fold[places]
+        return choose_elsewhere(losses, race.rule.among(entries), part)
+
+    def _difference(self, differences: Array, places: Index, entries: Index) -> Difference:
+        mean = float(differences.mean())
         variance = mean_variance(differences, self._clusters(places))
         if self.scoring.is_share:
             variance = max(variance, 1.0 / len(places) ** 2)  # as if they differed on one sample at least
@@ -169,12 +156,6 @@ class Ranking:
         groups = self.race.task.samples.groups
         return None if groups is None else groups[self.race.rows[places]]
 
-    def _draw(self, places: Index) -> Array:
-        clusters = self._clusters(places)
-        if clusters is None:
-            return draw_rows(len(places), self.race.seed, self.n_draws)
-        return draw_groups(clusters, self.race.seed, self.n_draws)
-
     def _inflation(self, places: Index, entries: Index) -> float:
         """Return how much larger a variance is than that of samples scored once, see `interval`."""
         n_scored = len(np.unique(self.race.rows[places]))
@@ -205,9 +186,3 @@ class Ranking:
             "mean_fit_time": race.fit_seconds,
             "mean_score_time": race.predict_seconds,
         }
-
-
-def _chosen(losses: Array, rule: Any) -> Array:
-    """Return the losses of the setting that is chosen on all samples."""
-    column: Array = losses[:, choose(losses, rule, np.ones((1, len(losses))))[0]]
-    return column

@@ -23,8 +23,9 @@ ABOUT_ONE_CLASS: dict[str, tuple[Callable[..., float], dict[str, Any]]] = {
     "recall": (metrics.recall_score, {}),
     "jaccard": (metrics.jaccard_score, {}),
     "neg_brier_score": (metrics.brier_score_loss, {"greater_is_better": False, **OF_PROBABILITIES}),
-    "d2_brier_score": (metrics.d2_brier_score, OF_PROBABILITIES),
 }
+if hasattr(metrics, "d2_brier_score"):  # of scikit-learn 1.8
+    ABOUT_ONE_CLASS["d2_brier_score"] = (metrics.d2_brier_score, OF_PROBABILITIES)
 OF_SEVERAL = {
     "f1": "f1_macro",
     "precision": "precision_macro",

@@ -7,7 +7,7 @@ mean of the samples' pseudo-values
 
 whose mean is θ itself (Euler) and whose variance is n times that of θ (the infinitesimal jackknife [E82]).
 Of accuracy they are 1 where a sample is right and 0 where it is wrong. So all that the search does with
-errors of samples (the bootstrap of the choice, paired differences, intervals) it does with ROC AUC and
+errors of samples (choices, paired differences, intervals) it does with ROC AUC and
 average precision, too. A score that is not here, a scorer of the user's own, is known for whole folds only.
 
 [E82] Efron: The jackknife, the bootstrap and other resampling plans. SIAM, 1982.

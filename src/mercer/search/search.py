@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
+from mercer.scikit import with_callbacks
 from mercer.search.body import KernelSearch
 from mercer.search.number_scoring import R2, find_number_scoring
 from mercer.search.result import SearchWarning
@@ -46,8 +46,9 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         A dict of classifiers, or of (classifier, grid), by name, in order of preference; or a list of names,
         (name, classifier) and (name, classifier, grid). Names alone are those of mercer's candidates:
         "tree-svm", "tree-logistic", "tree-ranks", "perceptron", "perceptron-logistic", "superkernel",
-        "RBF-SVM", "stump", "relevance", "linear", "boosted", "idealized", "kernelboost". None: all of these
-        that suit the number of samples. To learn from pairs: learners.
+        "RBF-SVM", "stump", "relevance", "linear", "boosted", "idealized", "kernelboost", "RBF-squares", and
+        of scikit-learn's trees "forest" and "boosting". None: all of these that suit the number of samples.
+        To learn from pairs: learners.
     scoring : str, callable or None, default=None
         What candidates are judged by, as scikit-learn calls it: "accuracy" (None), "balanced_accuracy",
         "roc_auc", "average_precision", "neg_log_loss", "f1", "f1_macro"; or another scorer, which is known
@@ -78,7 +79,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         Number of candidates evaluated in parallel, by joblib. With a budget of less than 15 seconds it is
         one: processes take some to start.
     random_state : int, RandomState instance or None, default=None
-        Random seed of the folds, the bootstrap and the learners.
+        Random seed of the folds and the learners.
 
     Attributes
     ----------

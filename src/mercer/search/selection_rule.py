@@ -2,9 +2,8 @@
 
 Within a candidate, a setting therefore counts with its neighbours in the grid, which are good where it is
 good for a reason. Among candidates, each with the setting found so, the one with the lowest loss is taken. To
-take the first in a list that is within one standard error of it, or the one that leads most often on rows
-drawn with replacement, was no better on data that is kept for such questions; to blend them is, see
-`mercer.search.blend`.
+take the first in a list that is within one standard error of it was no better on data that is kept for such
+questions; to blend them is, see `mercer.search.blend`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,28 +60,33 @@ def _is_scale(values: Any) -> bool:
     return bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-def choose(wrong: Array, rule: Rule, counts: Array) -> Index:
-    """Return the setting that is chosen on the rows of each draw.
+def choose(losses: Array, rule: Rule) -> int:
+    """Return the setting that is chosen on some rows.
 
     A candidate is represented by its best setting, neighbours considered. The candidate with the lowest loss
     is taken, of equals the one listed first.
 
     Parameters
     ----------
-    wrong : array of shape (n_rows, n_settings)
-        Whether each setting was wrong on each row, which it had not seen.
+    losses : array of shape (n_rows, n_settings)
+        What each setting lost on each row, which it had not seen.
     rule : Rule
         What is a neighbour, and what comes first.
-    counts : array of shape (n_draws, n_rows)
-        How often each row counts.
     """
-    errors = np.round(counts @ wrong, 9)
-    smooth = np.round(errors @ rule.nearby.T, 9)
-    numbers = np.unique(rule.candidate)
-    every = np.arange(len(counts))
-    own = np.empty((len(counts), len(numbers)), dtype=np.intp)
-    for k, number in enumerate(numbers):
-        mine = np.flatnonzero(rule.candidate == number)
-        own[:, k] = mine[np.argmin(smooth[:, mine], axis=1)]
-    chosen: Index = own[every, np.argmin(errors[every[:, None], own], axis=1)]
+    means = np.round(losses.sum(axis=0), 9)
+    smooth = np.round(rule.nearby @ means, 9)
+    groups = [np.flatnonzero(rule.candidate == number) for number in np.unique(rule.candidate)]
+    own = [int(mine[np.argmin(smooth[mine])]) for mine in groups]
+    return own[int(np.argmin(means[own]))]
+
+
+def choose_elsewhere(losses: Array, rule: Rule, part: Index) -> Array:
+    """Return the loss of the choice on each row, which the rows of its own part have no say in.
+
+    The least of many losses is too good: it was chosen for being small. This one was not.
+    """
+    chosen = np.empty(len(losses))
+    for k in np.unique(part):
+        mine = part == k
+        chosen[mine] = losses[mine, choose(losses if mine.all() else losses[~mine], rule)]
     return chosen

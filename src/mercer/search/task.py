@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
@@ -246,6 +247,12 @@ class LabelTask:
         """Return −log of the probability of each sample's class, by what members of a blend are selected."""
         return log_losses(values, self.label[rows])
 
+    def blend_slopes(self, values: Array, rows: Index) -> Array:
+        """Return their derivatives by the values."""
+        slopes: Array = softmax(values, axis=1)
+        slopes[np.arange(len(rows)), self.label[rows]] -= 1.0
+        return slopes
+
     def finish(self, values: Array, rows: Index) -> "tuple[Calibration, Decision]":
         """Return what makes probabilities of a blend's values for unseen samples, and classes of these."""
         calibration = self.unit(values, rows)
@@ -413,6 +420,11 @@ class NumberTask:
         """Return squared errors, or absolute ones if these are the score."""
         errors: Array = values[..., 0] - self.standard.values(self.target[rows])
         return np.abs(errors) if is_absolute(self.scoring) else errors**2
+
+    def blend_slopes(self, values: Array, rows: Index) -> Array:
+        """Return their derivatives by the values, or halves of them."""
+        errors: Array = values - self.standard.values(self.target[rows])[:, None]
+        return np.sign(errors) if is_absolute(self.scoring) else errors
 
     def finish(self, values: Array, rows: Index) -> "tuple[Spread, UnseenErrors]":
         """Return how far off predictions of unseen samples are, by where they are."""

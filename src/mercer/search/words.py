@@ -33,6 +33,9 @@ MEANINGS = {  # of the candidates that come with mercer
     "linear": "a linear model",
     "boosted": "a linear kernel that boosting builds from pairs of samples",
     "idealized": "a metric that pulls samples of a class together",
+    "RBF-squares": "a Gaussian kernel, least squares",
+    "forest": "a forest of scikit-learn's trees",
+    "boosting": "scikit-learn's gradient boosting of trees",
     "kernelboost": "which samples share a Gaussian cluster",
     "plain": "the distance of standardised features: nothing is learned",
 }
