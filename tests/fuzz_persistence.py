@@ -5,8 +5,8 @@ classes and places of arrays; parts left out, repeated, taken from other models;
 and values; and bytes that are changed anywhere, with checksums made good. Each is loaded and, if it is not
 refused, asked for all that it can compute, in processes in which numba looks at each index, and in which
 memory that is not in use holds other bytes in each of two runs: what differs has been read where nothing was
-written. Nothing may crash, take 2 s or start a process, and loading may not allocate more than four times
-what the file's arrays take, besides 72 bytes for each value that is no array (`container.MOST_VALUES`).
+written. Nothing may crash, take 2 s of a processor or start a process, and loading may not allocate more than
+four times what the file's arrays take, and 72 bytes for each value that is none (`container.MOST_VALUES`).
 """
 
 import hashlib
@@ -87,7 +87,7 @@ METHODS = (
     "diag",
 )
 BEYOND = "index is out of bounds"  # what numba says; NumPy, which always looks, says which index
-SLOW, COPIES, SMALL = 2.0, 4, 2**21  # seconds; of the arrays; bytes that need no arrays
+SLOW, COPIES, SMALL = 2.0, 4, 2**21  # seconds of a processor; of the arrays; bytes that need no arrays
 VALUE = 72  # bytes of one that is no array, of which a file may have `container.MOST_VALUES`
 MOST_MEMORY = 2**20  # KB more than with no file, for what is computed
 
@@ -292,7 +292,7 @@ def save_samples(folder):
 def look(data, target, rows, faults):
     """Load a file, and compute with it if it is not refused; return what came of it, and note faults."""
     target.write_bytes(data)
-    start, said = time.perf_counter(), "refused"
+    start, said = time.process_time(), "refused"
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
@@ -301,13 +301,13 @@ def look(data, target, rows, faults):
     except ModelFileError:
         estimator = None
     more = tracemalloc.get_traced_memory()[1] - before
-    middle = time.perf_counter()
+    middle = time.process_time()
     if estimator is not None:
         with watching() as then, np.errstate(all="ignore"):
             said, beyond = compute(estimator, rows)
         did += [one for one in then if not one.startswith("pickle.find_class")]  # numba reads its own cache
         faults += ["beyond"] if beyond else []
-    seconds = middle - start, time.perf_counter() - middle
+    seconds = middle - start, time.process_time() - middle
     faults += [
         f"{kind} {took:.1f} s" for kind, took in zip(("load", "use"), seconds, strict=True) if took > SLOW
     ]

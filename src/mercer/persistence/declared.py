@@ -165,8 +165,9 @@ for name, reports in REPORTS.items():
 # Machines
 
 part("Units", "machines.functions.Units", offset=reals("D"), scale=POSITIVE)
-part("AdditiveFunction", "machines.functions.AdditiveFunction", knots=reals("D k", may_be_empty=False),
-    values=reals("D k"), intercept=Number(), units=one("Units", D="D"))
+part("AdditiveFunction", "machines.functions.AdditiveFunction",
+    knots=reals("D k", may_be_empty=False, compiled=True), values=reals("D k", compiled=True),
+    intercept=Number(), units=one("Units", D="D"))
 part("AdditiveFunctions", "machines.functions.AdditiveFunctions", each=Several(one("AdditiveFunction", D="D"),
     "p", least=1), directions=Maybe(reals("d D")))
 part("KernelFunction", "machines.functions.KernelFunction", kernel=KERNEL, anchors=Maybe(reals("n d")),
@@ -356,6 +357,12 @@ def check_trees(forest: Any) -> None:
     """Check that children come after their parents, so that each way down ends."""
     itself = np.arange(len(forest.low))
     refuse(np.any(forest.low < itself) or np.any(forest.high < itself), "has nodes above their parents")
+
+
+@check("mercer.kernels.Series")
+def check_series(series: Any) -> None:
+    """Check that there is a constant for each feature where these are apart, and nowhere else."""
+    refuse(np.ndim(series.constants) != 1 + series.by_feature, "has constants of another form")
 
 
 @check("mercer.parts.Sum")

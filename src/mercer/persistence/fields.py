@@ -191,20 +191,23 @@ class Array(Field):
         Bounds of the values, which are finite unless `any_at_all`.
     below : str
         A length that all values are below.
+    compiled : bool
+        Whether compiled code takes it: of another type than double precision it would compile once more.
     """
 
     def __init__(
         self, shape: str, kinds: str, least: float = -HUGE, most: float = HUGE, *,
-        below: str = "", may_be_empty: bool = True, any_at_all: bool = False,
+        below: str = "", may_be_empty: bool = True, any_at_all: bool = False, compiled: bool = False,
     ) -> None:  # fmt: skip
         self.shapes = [one.split() for one in shape.split("|")]
         self.kinds, self.least, self.most, self.below = kinds, least, most, below
-        self.may_be_empty, self.any_at_all = may_be_empty, any_at_all
+        self.may_be_empty, self.any_at_all, self.compiled = may_be_empty, any_at_all, compiled
 
     def __call__(self, raw: Any, file: "Reader", lengths: Lengths) -> Any:
         is_number = [] in self.shapes and type(raw) in (int, float)
         array = np.asarray(raw) if is_number else file.array(raw)
-        refuse(array.dtype.kind not in self.kinds, f"holds {array.dtype}, not its kind of values")
+        fits = array.dtype.kind in self.kinds and not (self.compiled and array.dtype != np.float64)
+        refuse(not fits, f"holds {array.dtype}, not its kind of values")
         matching = (found for shape in self.shapes if (found := _match(shape, array.shape, lengths)))
         found = next(matching, None)
         refuse(
@@ -214,7 +217,7 @@ class Array(Field):
         lengths.update(found or {})
         if array.size and array.dtype.kind in "iuf" and not self.any_at_all:
             most = min(self.most, lengths[self.below] - 1 if self.below else math.inf)
-            low, high = array.min(), array.max()  # NaN if any is
+            low, high = array.min().item(), array.max().item()  # NaN if any is
             refuse(not (self.least <= low and high <= most), "has values that are out of range")
         return raw if is_number else array
 

@@ -2,20 +2,16 @@
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
-from mercer.array_api import is_of_torch, to_numpy
 from mercer.files import replace_file
 from mercer.persistence import container
 from mercer.persistence.declared import DECLARED
 from mercer.persistence.errors import ModelFileError, TooLargeError, blaming_the_file
 from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
 from mercer.persistence.objects import Reader, Writer
-from mercer.scikit import with_converted_arrays
 
 WHOLE = tuple({declaration.group for declaration in DECLARED.values()} - {"part"})
 
@@ -60,8 +56,6 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
-    if any(is_of_torch(part) for part in _parts(estimator)):
-        estimator = with_converted_arrays(estimator, to_numpy)
     name = type(estimator).__name__
     writer = Writer()
     try:
@@ -143,22 +137,3 @@ def _read(file: BinaryIO) -> tuple[Description, Any]:
     if part.name != metadata.class_name:
         raise ModelFileError("it holds something else than it says")
     return metadata, part.value
-
-
-def _parts(whole: Any) -> Iterator[Any]:
-    """Go over all objects in an object, each once."""
-    seen: dict[int, Any] = {}  # which keeps them alive: an id is that of one object
-    waiting = [whole]
-    while waiting:
-        part = waiting.pop()
-        if id(part) not in seen and not isinstance(part, str | int | float | type | np.ndarray | None):
-            seen[id(part)] = part
-            yield part
-            waiting += (
-                part.values()
-                if isinstance(part, Mapping)
-                else vars(part).values()
-                if hasattr(part, "__dict__")
-                else ()
-            )
-            waiting += part if isinstance(part, list | tuple) else ()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.array_api import is_of_torch, to_numpy
 from mercer.persistence.declared import DECLARED, Declaration
 from mercer.persistence.errors import ModelFileError, UnknownTypeError, quote
 from mercer.persistence.fields import SCALARS, Field, FieldError, Lengths, Plain, refuse, texts_of
@@ -159,6 +160,9 @@ class Writer:
         """Return what stands for a value."""
         if isinstance(value, np.generic):
             value = value.item()
+        if is_of_torch(value):
+            value = to_numpy(value)
+            value = value if value.ndim else value.item()
         if type(value) in SCALARS:
             return value
         if type(value) is list:
