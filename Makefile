@@ -10,7 +10,7 @@ OLDER := NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1
 NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
 FIRST ?= 0
 
-.PHONY: demo test test-portable test-tomorrow coverage audit sweep margins lint papers results bench pages docs release clean
+.PHONY: demo test test-portable test-oldest test-tomorrow coverage audit sweep margins lint papers results bench pages docs release clean
 
 demo: $(APP)  ## the main job on a data set that comes along: which kernel it needs, as a model and a page to look at
 	$(BIN)/mercer learn --budget 50 --jobs 2 --model demo.mercer --report report.html
@@ -20,6 +20,10 @@ test: lint  ## lint, types and tests
 
 test-portable: $(ALL)  ## the numerical tests, as a processor without newer instructions computes them
 	$(OLDER) $(BIN)/python -m pytest -n 2 $(NUMERICAL)
+
+test-oldest: $(ALL)  ## the tests with the oldest scikit-learn that works, and what was there with it
+	$(BIN)/python -m pip install --quiet 'scikit-learn==1.6.*' 'scipy<1.16' 'pytest<9'
+	$(BIN)/python -m pytest -n 2
 
 test-tomorrow: $(ALL)  ## the tests with the development versions of what mercer is built on
 	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn

@@ -36,3 +36,16 @@ def test_every_paper_is_cited():
     titles = re.findall(r"\[\w+\] .*?\. \*(.+?)\.\*", read("README.md").replace("\n", " "))
     assert len(titles) == 5
     assert [title for title in titles if f"title: {title}\n" not in read("CITATION.cff")] == []
+
+
+def test_the_oldest_scikit_learn_that_is_promised_is_tested():
+    oldest = next(one for one in PROJECT["dependencies"] if one.startswith("scikit-learn")).partition(">=")[2]
+    assert f"scikit-learn=={oldest}.*" in read("Makefile")
+    assert "make test-oldest " in read(".github/workflows/test.yml")
+
+
+def test_the_conda_recipe_asks_for_what_the_wheel_asks_for():
+    wanted = {*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["app"]}
+    run = read("conda/meta.yaml").partition("  run:")[2].partition("\ntest:")[0]
+    recipe = re.findall(r"^    - (\S+)(?: (>=[\d.]+))?$", run, flags=re.MULTILINE)
+    assert {name.replace("matplotlib-base", "matplotlib") + least for name, least in recipe} == wanted

@@ -19,10 +19,11 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--candidates", nargs="+", help="names of candidates (those of the search)")
     parser.add_argument("--kept", action="store_true", help="run nothing: print what was kept")
     parser.add_argument("--folder", type=Path, default=Path("tables-cells"), help="where cells are kept")
+    parser.add_argument("--page", type=Path, help="a file for the page of docs")
     chosen = parser.parse_args(arguments)
     if not sources.is_at_hand():
         parser.exit(1, "There is no data: set MERCER_DATA to a folder that has small_tables.\n")
-    from benchmarks.small_tables import cells, summary  # which takes seconds
+    from benchmarks.small_tables import cells, page, summary  # which takes seconds
 
     names = chosen.tables or sources.names(chosen.side)
     path = chosen.folder / f"small-{chosen.label}.csv"
@@ -30,3 +31,12 @@ def main(arguments: Sequence[str] = ()) -> None:
         cells.run(path, names, chosen.folds, chosen.budget, chosen.candidates)
     kept = {label: cells.read(chosen.folder / f"small-{label}.csv") for label in chosen.against}
     print(summary.describe(cells.read(path), kept, names, chosen.folds, chosen.budget))
+    if chosen.page:
+        own, *others = (
+            summary.chosen(one, names, chosen.folds, chosen.budget)
+            for one in (cells.read(path), *kept.values())
+        )
+        versions = dict(zip(kept, others, strict=True))
+        chosen.page.write_text(
+            page.write_page(own, versions, chosen.side, chosen.folds, chosen.budget), encoding="utf-8"
+        )

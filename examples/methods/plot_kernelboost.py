@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 
 from mercer import KernelBoost, KernelSVC
 from mercer.datasets import hooked
-from mercer.report import plot_gaussians
 
 # %%
 # Data
@@ -68,8 +67,16 @@ few, models = slice(N_LABELLED), draws[0]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharex=True, sharey=True)
 for ax in axes:
     ax.scatter(*X.T, s=5, c="#b0b0b0", lw=0)
-plot_gaussians(models["KernelBoost, dissolve"].kernel_, X[few], y[few], ax=axes[0])
-axes[0].set_title("the Gaussians of KernelBoost, dissolve")
+kernel, angle = models["KernelBoost, dissolve"].kernel_, np.linspace(0.0, 2.0 * np.pi, 200)
+circle = 2.0 * np.stack([np.cos(angle), np.sin(angle)])
+for t in np.argsort(-kernel.alpha)[:6]:
+    for mean, covariance in zip(kernel.means[t], kernel.covariances(t), strict=True):
+        values, vectors = np.linalg.eigh(covariance)
+        ellipse = mean[:, None] + vectors * np.sqrt(np.maximum(values, 0.0)) @ circle
+        axes[0].plot(*ellipse, color="#404040", lw=0.4 + kernel.alpha[t] / kernel.alpha.max(), alpha=0.6)
+for label, marker, colour in ((-1, "o", "#0072b2"), (1, "s", "#e69f00")):
+    axes[0].scatter(*X[few][y[few] == label].T, s=24, c=colour, marker=marker, lw=0)
+axes[0].set(title="the Gaussians of KernelBoost, dissolve", xlabel="first feature", ylabel="second feature")
 
 plane = np.stack(np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-3, 3, 200)), axis=-1)
 for name, colour in (("KernelBoost, dissolve", "#0072b2"), ("RBF-SVM, tuned", "#d55e00")):

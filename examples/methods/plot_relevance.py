@@ -13,7 +13,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 from mercer import KernelSVC, RelevanceKernel
 from mercer.kernels import Tree
-from mercer.report import plot_relevance
 
 # %%
 # Data
@@ -50,7 +49,10 @@ print(f"{'who knows the ten':18} {100 * (1 - known.score(X_test[:, :10], y_test)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 learner = models["learned weights"].learner_
-plot_relevance(learner, n_features=14, ax=left)
+largest = np.argsort(learner.relevance_)[-14:]
+left.barh([f"x{d}" for d in largest], learner.relevance_[largest], color="#0072b2")
+left.set(xlabel="relevance", xlim=(0, 1.02))
+left.spines[["top", "right"]].set_visible(False)
 right.plot(learner.loss_, "o-", color="#0072b2")
 right.axvline(learner.n_rounds_, color="#888888", ls=":", label="kept")
 right.set(xlabel="round", ylabel="leave-one-out loss", ylim=(0, None))

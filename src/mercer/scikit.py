@@ -5,6 +5,7 @@ stands here does the same as far as mercer needs it; `tests/test_scikit.py` says
 """
 
 from collections.abc import Callable
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +36,7 @@ __all__ = [
     "get_namespace",
     "is_numpy_namespace",
     "supported_float_dtypes",
+    "takes_weights",
     "with_callbacks",
     "with_converted_arrays",
 ]
@@ -44,6 +46,12 @@ convert_to_numpy, is_numpy_namespace = _convert_to_numpy, _is_numpy_namespace
 with_converted_arrays = _estimator_with_converted_arrays
 check_feature_names, check_n_features = _check_feature_names, _check_n_features
 check_sample_weight = _check_sample_weight
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Return whether a scorer of scikit-learn can weigh samples."""
+    return "sample_weight" in signature(scorer._score_func).parameters
+
 
 try:
     from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks

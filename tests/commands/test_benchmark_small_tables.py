@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import small_tables
-from benchmarks.small_tables import cells, sources, summary
+from benchmarks.small_tables import cells, page, sources, summary
 
 
 @pytest.fixture
@@ -97,3 +97,14 @@ def test_without_data_it_says_what_to_do(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         small_tables.main([])
     assert "MERCER_DATA" in capsys.readouterr().err
+
+
+def test_the_page_has_every_method_and_table(folder):
+    keys = {"table": ["two"], "fold": [0], "budget": [15.0], "error": [0.2], "log_loss": [0.5], "auc": [0.5]}
+    own = pd.DataFrame({**keys, "score": [0.75], "calibration": [0.1], "cpu": [3.0]})
+    text = page.write_page(own, {"before": own.assign(score=0.5)}, "report", [0], 15.0)
+    assert "| TabICL (foundation model) | 0.2500 | +0.5000 ± nan | 1 |" in text
+    assert "| `KernelSearchCV` | 0.7500 |  | 1 |" in text
+    assert "| `KernelSearchCV`, before | 0.2000 | 0.5000 | 0.5000 | 0.1000 | 3.0000 |" in text
+    assert "| two | 0.750 | 0.500 | 0.250 |" in text
+    assert "RBF-SVM |" not in text.partition("\n| two")[0]

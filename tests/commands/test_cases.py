@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 
+from benchmarks.simulated import SimulatedClock, costly_candidates, make_truth
 from commands.conftest import QUICK
 from commands.tables_at_hand import make_table
 from mercer import KernelSearchCV, KernelSearchRegressor, load
 from mercer.persistence import describe
 from mercer.search import effects
-from search.simulated import SimulatedClock, costly_candidates, make_truth
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.search.SearchWarning")
 

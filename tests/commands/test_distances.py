@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.commands import distances as module
-from mercer.commands.distances import distances
+from mercer.commands import similar as module
+from mercer.commands.similar import distances
 from mercer.kernels import Perceptron, Projected
 
 

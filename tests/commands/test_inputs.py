@@ -78,7 +78,6 @@ def test_requests_that_make_no_sense_are_refused(request_, words):
 
 
 def test_weights_and_groups_reach_the_search(request_for, monkeypatch):
-    from mercer.commands import search_run
 
     given = {}
 
@@ -86,10 +85,10 @@ def test_weights_and_groups_reach_the_search(request_for, monkeypatch):
         given.update(options)
         raise ValueError("enough")
 
-    monkeypatch.setattr(search_run.KernelSearchCV, "fit", fit)
+    monkeypatch.setattr(learn.KernelSearchCV, "fit", fit)
     task = read_task(request_for())
     with pytest.raises(WrongRequestError, match="enough"):
-        search_run.learn_task(task, search_run.Options())
+        learn.learn_task(task, learn.Options())
     assert_array_equal(given["sample_weight"], task.sample_weight)
     assert_array_equal(given["groups"], task.groups)
 

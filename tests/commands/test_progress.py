@@ -4,9 +4,9 @@ from rich.console import Console
 
 from commands.conftest import QUICK
 from mercer.commands.inputs import Request, read_task
+from mercer.commands.learn import Options, learn_task
 from mercer.commands.messages import leaderboard_table
 from mercer.commands.progress import Watcher
-from mercer.commands.search_run import Options, learn_task
 from mercer.search import CandidateResult, Difference, Measure, SearchResult
 from mercer.search.pairs import AUC
 from mercer.search.scoring import ERROR

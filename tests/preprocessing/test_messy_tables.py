@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer.commands.inputs import Request, read_task
-from mercer.commands.search_run import facts
+from mercer.commands.learn import facts
 from mercer.preprocessing import TableError
 
 N_ROWS = 48
@@ -121,6 +121,7 @@ USED = {
     "a name of 200 letters": (csv(**{200 * "h": SIZE}), {"numbers": [200 * "h"]}),
     "an empty column": (csv(x=SIZE, z=[""] * N_ROWS), {"numbers": ["x"], "dropped": {"z": "it is empty"}}),
     "UTF-16 of a spreadsheet": (csv(x=CITY).replace(",", "\t").encode("utf-16"), {"categories": ["x"]}),
+    "Latin 1": (csv(x=np.where(CITY == "Rome", "Köln", "x")).encode("latin-1"), {"categories": ["x"]}),
     "compressed": (gzip.compress(PLAIN.encode()), {"numbers": ["x"]}),
     "a column without a name": (PLAIN.replace("x,y", ",y"), {"numbers": ["column 1"]}),
     "labels 007 and 7": (labelled(np.where(Y == "yes", "007", "7")), {"numbers": ["x"]}),
@@ -156,8 +157,7 @@ REFUSED = {
     ),
     "two columns of a name": (PLAIN.replace("x,y", "y,y"), "several columns of the same name"),
     "a title above": ("My table\n" + PLAIN, "the first line should be the column names"),
-    "Latin 1": (csv(x=np.where(CITY == "Rome", "Köln", "x")).encode("latin-1"), "save it as CSV \\(UTF-8\\)"),
-    "a spreadsheet": (b"PK\x03\x04rest", "save the sheet as CSV"),
+    "an archive": (b"PK\x03\x04rest", "no Excel sheet: unpack it"),
     "blanks between cells": (PLAIN.replace(",", " "), "separate cells by commas"),
     "nothing but ids": (csv(x=[f"i{k:04d}" for k in RNG.permutation(N_ROWS)]), "each row has its own text"),
     "units that differ": (

@@ -1,19 +1,9 @@
-"""Small values to draw: a mixture of one Gaussian, and the result of a search."""
+"""Small values to draw: the result of a search."""
 
-import numpy as np
-
-from mercer.kernels import Mixture
 from mercer.search import CandidateResult, Measure, SearchResult
 from mercer.search.scoring import ERROR
 
 NAN = float("nan")
-
-
-def one_mixture(mean, factor):
-    d = len(mean)
-    return Mixture(
-        np.array([1.0]), np.zeros((1, 1)), np.reshape(mean, (1, 1, d)), np.reshape(factor, (1, 1, d))
-    )
 
 
 def result_of(values, metric=ERROR, **others):

@@ -1,6 +1,7 @@
 """The report in a real browser: nothing is missing, nothing is logged, markup in names is text."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -35,7 +36,7 @@ def path(tmp_path_factory):
     first, second, *others = search.fit(X, labels).result_.candidates
     second = second._replace(note="dropped: " + "it fell too far behind the others. " * 5)
     search.result_ = search.result_._replace(candidates=(first, second, *others))
-    write_report(search, X, labels, path, feature_names=["<b>a</b>", "b", "c", "d"])
+    write_report(search, pd.DataFrame(X, columns=["<b>a</b>", "b", "c", "d"]), labels, path)
     return path
 
 
@@ -47,7 +48,7 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
     assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
     widths = browser.ask("[...document.images].map(image => image.naturalWidth)")
     is_said = "too few values for a plot" in path.read_text(encoding="utf-8")  # of probabilities
-    assert len(widths) == 10 - is_said  # pictures: the maps are drawn by the page itself
+    assert len(widths) == 9 - is_said
     assert min(widths) > 100
     assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask("[...document.images].map(i => i.currentSrc !== i.src)") == [dark] * len(widths)
@@ -57,6 +58,7 @@ def test_the_page_is_whole_and_fits_the_screen(browser, path, dark, width):
 @pytest.mark.parametrize("section", ["leaderboard", "neighbours"])
 def test_nothing_of_a_table_is_beyond_the_edge_of_its_card(browser, path, width, section):
     browser.open(path, width=width)
+    browser.ask("document.querySelector('details.chapter').open = true")
     hidden, n_cells = browser.ask(
         f"""(() => {{
             const box = document.querySelector('#{section} .scroll');
@@ -77,7 +79,7 @@ def test_on_a_phone_each_cell_stands_beside_the_name_of_its_column(browser, path
         "[...document.querySelectorAll('#leaderboard tr.best td')].map(cell => "
         "getComputedStyle(cell, '::before').content)"
     )
-    assert labels == [f'"{name}"' for name in ("error", "what it is", "fit time", "predict time", "note")]
+    assert labels == [f'"{name}"' for name in ("share", "error", "what it is", "fit, predict", "note")]
     roles = browser.ask("[...document.querySelectorAll('#leaderboard :is(table, tr, td)')].map(e => e.role)")
     assert set(roles) == {"table", "row", "cell"}
 

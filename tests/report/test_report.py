@@ -5,16 +5,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+import mercer
 from mercer import KernelSearchCV, KernelSearchRegressor, KernelSVC, StumpSVC
-from mercer.preprocessing.kinds import CategoryColumn
 from mercer.report import Report
-from mercer.report.content import Chapter, Section
-from mercer.report.plots.style import read_classes
-from mercer.report.scatter import HEIGHT, WIDTH, draw_scatter, group_classes
-from mercer.report.sections.dependence import (
-    scale_of_levels,
-    scale_of_numbers,
-)
+from mercer.report.sections.effects import some_values
 from mercer.report.sections.kernel import correlations
 from report.html_page import Page, search_for
 
@@ -45,8 +39,8 @@ def report(messy, coarse_pictures):
 def test_questions_can_be_picked(linear, iris):
     picked = Report(linear, *iris, questions=["fails", "good"])
     assert [chapter.key for chapter in picked.chapters] == ["fails", "good"]
-    assert "Where does it fail?" in Page(picked.html()).text
-    with pytest.raises(ValueError, match="no question 'better'; there are good, uses, sees, fails, data"):
+    assert "Where is it wrong?" in Page(picked.html()).text
+    with pytest.raises(ValueError, match="no question 'better'; there are good, uses, fails, sees, data"):
         Report(linear, *iris, questions=["better"])
 
 
@@ -64,12 +58,8 @@ def test_columns_of_a_table_are_named_and_what_was_dropped_is_said(report):
     assert dict(report.headline.facts)["columns"] == "3 (6 features)"
 
 
-def test_the_levels_of_a_category_matter_together_and_are_bars(report):
-    relevance = section_of(report, "relevance").tables[0]
-    assert relevance.rows[0][0] == "colour"
-    levels = section_of(report, "levels").pictures[0]
-    assert "4 levels" in levels.alt  # and whether size is missing
-    assert "2 most important" in section_of(report, "shapes").pictures[0].alt  # size, noise
+def test_the_levels_of_a_category_matter_together(report):
+    assert section_of(report, "effects").tables[0].rows[0][0] == "colour"
 
 
 def test_the_worst_samples_are_those_whose_class_got_the_least(report):
@@ -107,7 +97,7 @@ def test_columns_that_matter_to_a_number_are_found(rng):
     X = rng.normal(size=(120, 3))
     y = 5.0 * X[:, 2] + 0.1 * rng.normal(size=120)
     search = KernelSearchRegressor(["linear"], cv=2, random_state=0).fit(X, y)
-    table = section_of(Report(search, X, y, questions=["uses"]), "relevance").tables[-1]
+    table = section_of(Report(search, X, y, questions=["uses"]), "effects").tables[-1]
     assert table.rows[0][0] == "x2"
     assert float(table.rows[0][1]) > 3.0  # about (√2 − 0) · 5, less what a shuffling leaves in place
     assert abs(float(table.rows[1][1].replace("−", "-"))) < 1.0
@@ -123,43 +113,20 @@ def test_similarities_do_not_depend_on_a_constant_or_on_the_scale_of_a_kernel(rn
     assert_allclose(found, cosine, atol=1e-10)
 
 
-def test_marks_of_a_map_are_inside_it_at_one_scale_and_say_their_names():
-    places = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 1.0]])
-    found = draw_scatter(
-        places,
-        group_classes(read_classes(["a", "b", "b"], 3)),
-        ["one", "<two>", "three"],
-        alt="x",
-        caption="",
-        labels=("", ""),
-    )
-    page = Page(found.svg)
-    marks = [attrs for attrs in page.all("path") if "transform" in attrs]
-    spots = np.array([[float(v) for v in m["transform"][10:-1].split()] for m in marks])
-    assert (spots > 0).all()
-    assert (spots < [WIDTH, HEIGHT]).all()
-    across, up = spots[1, 0] - spots[0, 0], spots[1, 1] - spots[2, 1]
-    assert across == pytest.approx(4.0 * up, rel=0.01)
-    assert {"one", "<two>", "three"} <= set(page.texts)
-    assert len({m["fill"] for m in marks}) == len({m["d"] for m in marks}) == 2
-
-
 def test_two_classes_have_curves_and_their_areas_are_said(messy):
     X, y = messy
     numbers = pd.get_dummies(X[["colour"]]).to_numpy(dtype=float) + np.random.default_rng(1).normal(
         size=(120, 3)
     )
-    curves = section_of(Report(search_for({"linear": KernelSVC()}, numbers, y), numbers, y), "curves")
+    curves = section_of(Report(search_for({"linear": KernelSVC()}, numbers, y), numbers, y), "thresholds")
     roc, precision = (picture.caption for picture in curves.pictures)
-    assert 0.5 < float(roc.rpartition(" ")[2]) <= 1.0
+    assert 0.5 < float(roc.removeprefix("ROC curve: area ").partition(";")[0]) <= 1.0
     assert precision.startswith("Average precision 0.")
 
 
 def test_a_column_of_a_table_works_the_way_that_it_is_said_to(report):
     """Only red stops: its probability of stop is the highest, and noise hardly changes it."""
-    table = next(
-        t for t in section_of(report, "relevance").tables if t.caption.startswith("Mean predictions")
-    )
+    table = next(t for t in section_of(report, "effects").tables if t.caption.startswith("Mean predictions"))
     assert table.columns[2:] == ["lowest probability of stop", "highest probability of stop"]
     lines = {row[0]: row[1:] for row in table.rows}
     assert lines["colour"][0] == "–"  # levels have no order
@@ -168,27 +135,35 @@ def test_a_column_of_a_table_works_the_way_that_it_is_said_to(report):
     assert low < 10 < 90 < high
 
 
-def test_a_number_of_few_values_is_tried_at_each(rng):
-    X = np.column_stack([rng.choice([1.0, 2.0, 5.0], 30), rng.integers(0, 2, 30)])
-    scale = scale_of_numbers(X)  # the second feature says whether it is missing
-    assert scale.names == ["1", "2", "5"]
-    assert_allclose(scale.features, [[1.0, 0.0], [2.0, 0.0], [5.0, 0.0]])
-    rare = np.append(np.zeros(500), np.arange(7.0))[:, None]  # all but a few are zero
-    assert scale_of_numbers(rare).values[[0, -1]].tolist() == [0.0, 6.0]
+def test_values_of_a_curve_are_all_if_few_and_leave_the_extremes_out_if_many(rng):
+    few = np.array([5.0, 1.0, np.nan, 2.0, 1.0])
+    assert few[some_values(few)].tolist() == [1.0, 2.0, 5.0]
+    many = rng.permutation(np.arange(101.0))
+    chosen = many[some_values(many)]
+    assert (chosen[0], chosen[-1]) == (2.0, 98.0)
+    assert (np.diff(chosen) > 0).all()
+    rare = np.append(np.zeros(500), np.arange(7.0))  # all but a few are zero
+    assert rare[some_values(rare)][[0, -1]].tolist() == [0.0, 6.0]
 
 
-def test_the_levels_of_a_curve_are_the_most_frequent_ones():
-    kind = CategoryColumn("c", list("abcdefgh"), has_gaps=False, has_rare=False)
-    X = np.eye(8)[np.repeat(np.arange(8), [1, 9, 8, 1, 7, 6, 5, 4])]
-    scale = scale_of_levels(kind, X)
-    assert scale.names == list("bcefgh")
-    assert scale.features.argmax(axis=1).tolist() == [1, 2, 4, 5, 6, 7]
-
-
-def test_a_narrow_section_without_another_beside_it_is_alone():
-    narrow, wide = Section("n", "", [], ["picture"]), Section("w", "", [])
-    chapter = Chapter("", "", [narrow, narrow, narrow, wide, narrow, wide, narrow, narrow])
-    assert [chapter.is_alone(k) for k in range(8)] == [False, False, True, False, True, False, False, False]
+def test_a_curve_is_the_mean_of_predictions_with_one_value_for_all(rng):
+    days = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 60, 150), unit="D")
+    table = pd.DataFrame({
+        "day": days.strftime("%d.%m.%Y"),
+        "kind": rng.choice(["a", "b"], 150),
+        "size": rng.integers(0, 50, 150),
+    })  # fmt: skip
+    y = table["size"] / 10.0 + (table["kind"] == "b") + days.month
+    search = KernelSearchRegressor(["linear"], cv=2, random_state=0).fit(table, y.to_numpy())
+    uses = section_of(Report(search, table, y.to_numpy(), questions=["uses"]), "effects")
+    lines = {row[0]: row[1:] for row in uses.tables[0].rows}
+    assert set(lines) == {"day", "kind", "size"}
+    assert lines["day"][0] == lines["size"][0] == "it rises"
+    for name, (_, lowest, highest) in lines.items():
+        for cell in (lowest, highest):
+            said, _, value = cell.partition(" at ")
+            changed = table.assign(**{name: int(value) if name == "size" else value})
+            assert number(said) == pytest.approx(search.predict(changed).mean(), abs=0.02)
 
 
 def test_the_cell_of_python_writes_the_page_again(messy, report, tmp_path, monkeypatch):
@@ -196,6 +171,9 @@ def test_the_cell_of_python_writes_the_page_again(messy, report, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     namespace = {"X": X, "y": y, "StumpSVC": StumpSVC}
     exec(report.code, namespace)  # what the page shows
+    assert_allclose(
+        mercer.load(tmp_path / "MODEL.mercer").predict_proba(X), namespace["search"].predict_proba(X)
+    )
     found, expected = Page((tmp_path / "report.html").read_text(encoding="utf-8")), Page(report.html())
     assert found.sections == expected.sections
     assert found.all("img") == expected.all("img")
@@ -206,7 +184,7 @@ def test_of_two_words_the_rarer_is_looked_for(rng):
     X = rng.normal(size=(90, 2))
     y = np.where(X[:, 0] > 0.8, "left", "stayed")
     page = Report(KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y), X, y)
-    assert "class left is what is looked for" in section_of(page, "curves").text[0]
-    first = section_of(page, "relevance").tables[0]
+    assert "'left' is what is looked for" in section_of(page, "thresholds").text[0]
+    first = section_of(page, "effects").tables[0]
     assert first.columns[2:] == ["lowest probability of left", "highest probability of left"]
     assert first.rows[0][:2] == ["x0", "it rises"]

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from mercer import ClippedScaler, KernelSearchCV, KernelSVC, StumpSVC
-from mercer.search.interval import standard_error
+from mercer.search.ranking import standard_error
 from mercer.search.selection_rule import Rule, choose_elsewhere
 
 CS = [0.001, 0.1, 10.0]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from mercer import KernelSearchCV, KernelSVC
-from mercer.search.interval import effective_rows, half_width, mean_variance, share_interval
+from mercer.search.ranking import effective_rows, half_width, mean_variance, share_interval
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(0, 36), (1, 36), (18, 36), (36, 36), (5, 200)])

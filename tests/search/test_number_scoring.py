@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer, make_scorer, median_absolute_error, r2_score
 
-from mercer.search.number_scoring import NUMBER_SCORES, JudgedNumbers, find_number_scoring
+from mercer.search.scoring import NUMBER_SCORES, Judged, find_number_scoring
 
 
 class Same(RegressorMixin, BaseEstimator):
@@ -22,7 +22,7 @@ class Same(RegressorMixin, BaseEstimator):
 @pytest.fixture
 def judged(rng):
     y = rng.normal(5.0, 3.0, size=40)
-    return JudgedNumbers(y, y + rng.normal(size=40), rng.uniform(0.5, 2.0, size=40))
+    return Judged(y, y + rng.normal(size=40), rng.uniform(0.5, 2.0, size=40))
 
 
 def score_of(name, judged):
@@ -61,7 +61,7 @@ def test_losses_do_not_depend_on_the_units_of_the_target(name, judged):
         return  # in which zero is not another number
     losses = []
     for scale in (1.0, 1e-7, 1e9):
-        scaled = JudgedNumbers(scale * judged.truth, scale * judged.predicted, judged.weight)
+        scaled = Judged(scale * judged.truth, scale * judged.predicted, judged.weight)
         losses.append(find_number_scoring(name, scaled.truth).losses(scaled))
     assert_allclose(losses[1], losses[0], rtol=1e-6)
     assert_allclose(losses[2], losses[0], rtol=1e-6)
@@ -77,10 +77,10 @@ def test_exact_predictions_lose_nothing(judged):
 def test_r2_of_equal_targets_is_scikit_learns_and_of_a_single_sample_refused():
     scoring = find_number_scoring(None, np.arange(9.0))
     for predicted in (np.ones(3), np.arange(3.0)):
-        same = JudgedNumbers(np.ones(3), predicted, np.ones(3))
+        same = Judged(np.ones(3), predicted, np.ones(3))
         losses = scoring.losses(same)
         assert_allclose(-losses, r2_score(same.truth, predicted))
-    one = JudgedNumbers(*(np.ones(1) for _ in range(3)))
+    one = Judged(*(np.ones(1) for _ in range(3)))
     with pytest.raises(ValueError, match="use fewer folds"):
         scoring.losses(one)
 
@@ -89,7 +89,7 @@ def test_r2_of_equal_targets_is_scikit_learns_and_of_a_single_sample_refused():
 def test_other_scores_are_of_whole_folds(given, rng):
     scoring = find_number_scoring(given, rng.normal(size=9))
     X = rng.normal(size=(20, 1))
-    said = JudgedNumbers(X[:, 0] + 2.0, X[:, 0], np.ones(20))
+    said = Judged(X[:, 0] + 2.0, X[:, 0], np.ones(20))
     losses = scoring.losses(said)
     expected = 2.0 if isinstance(given, str) else -2.0
     assert_allclose(losses, expected)

@@ -24,12 +24,12 @@ def judge(rng, n=60, n_classes=2, ties=False, weighted=True):
     predicted = np.argmax(D, axis=1)
     decisions = D[:, 1:] - D[:, :1] if n_classes == 2 else D
     weight = rng.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
-    return Judged(truth, predicted, decisions, weight, np.arange(n_classes), 1)
+    return Judged(truth, predicted, weight, decisions, np.arange(n_classes), 1)
 
 
 def by_sklearn(name, judged):
     """The same score by scikit-learn."""
-    truth, predicted, decisions, weight, classes, _ = judged
+    truth, predicted, weight, decisions, classes, _ = judged
     n_classes = len(classes)
     hard = (truth, predicted)
     if name == "accuracy":

@@ -4,11 +4,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from mercer import KernelSearchCV, load, save
 from mercer.kernels import Forest
-from mercer.search.trees import BoostingClassifier, ForestClassifier
+from mercer.search.trees import (
+    BoostingClassifier,
+    BoostingRegressor,
+    ForestClassifier,
+    ForestRegressor,
+)
 
 
 def draw(n_classes):
@@ -41,6 +53,23 @@ def test_a_forest_says_the_logarithms_of_its_shares(n_classes, random_splits):
     logs = np.log(shares)
     expected = logs[:, 1] - logs[:, 0] if n_classes == 2 else logs
     assert_allclose(ours.decision_function(new), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e12])
+def test_numbers_are_those_of_scikit_learn(unit):
+    X, _, weight, new = draw(2)
+    y = unit * (3.0 + X[:, 0] * X[:, 1])
+    boosting = HistGradientBoostingRegressor(max_iter=7, max_leaf_nodes=6, early_stopping=False)
+    ours = BoostingRegressor(7, max_leaf_nodes=6).fit(X, y, weight)
+    theirs = boosting.fit(X, (y - y.mean()) / y.std(), weight)
+    assert_allclose((ours.predict(new) - y.mean()) / y.std(), theirs.predict(new), atol=1e-6)
+    for random_splits, kind, tried in (
+        (True, ExtraTreesRegressor, 1.0),
+        (False, RandomForestRegressor, 1 / 3),
+    ):
+        forest = ForestRegressor(9, random_splits, 2, random_state=0).fit(X, y, weight)
+        other = kind(9, min_samples_leaf=2, max_features=tried, random_state=0).fit(X, y, weight)
+        assert_allclose(forest.predict(new), other.predict(new), rtol=1e-12)
 
 
 def test_many_rows_are_taken_block_by_block(monkeypatch):

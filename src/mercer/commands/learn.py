@@ -1,34 +1,40 @@
 """The command ``mercer learn``: from a table to the kernel that it needs."""
 
 import json
+import math
 import shlex
 import sys
 import time
+import warnings
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import joblib
+import numpy as np
 import typer
 from rich.console import Console
+from sklearn.metrics import get_scorer_names
 
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
-from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, check_request, read_task
-from mercer.commands.interrupts import acknowledging_interrupts
+from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, Test, check_request, read_task
 from mercer.commands.messages import data_sentences, finding_sentences, legend, ranking_parts, say
-from mercer.commands.model import ENCODING_HELP, result_of
+from mercer.commands.model import ENCODING_HELP, MADE_BY, result_of
+from mercer.commands.outputs import as_json as to_json
 from mercer.commands.outputs import check_outputs, write_or_keep
-from mercer.commands.progress import Watcher
-from mercer.commands.search_run import Learned, Options, check_options, facts, learn_task, warnings_of
+from mercer.commands.progress import Watcher, acknowledging_interrupts
+from mercer.kernels.description import describe_kernel
 from mercer.persistence import save
-from mercer.preprocessing import QuantityError
+from mercer.preprocessing import QuantityError, TableEncoder
 from mercer.preprocessing.targets import CLASS, NUMBER
-from mercer.search.number_scoring import NUMBER_SCORES
+from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
 from mercer.search.pairs import PairTask
 from mercer.search.race import STARTING
-from mercer.search.scoring import KNOWN
-from mercer.search.task import LabelTask, NumberTask
+from mercer.search.ranking import share_interval
+from mercer.search.scoring import KNOWN, NUMBER_SCORES
+from mercer.search.task import LabelTask, NumberTask, Samples
 
 EXAMPLES = """For example:
 
@@ -45,8 +51,11 @@ EXAMPLES = """For example:
 Exit codes: 0 done; 1 failed; 2 wrong request or file, nothing was written; 130 interrupted (Ctrl-C): the best
 so far is saved if there is one.
 """
+SEARCHING = 0.95  # of the time that is left after reading: to save and to print takes some
 STARTING_UP = 2.0  # seconds of importing and reading that do not count: a promise is kept within three
 FEW_ROWS = 2000  # which one process searches in about ten seconds
+CANDIDATES = {CLASS: LabelTask.names, NUMBER: NumberTask.names, PAIRS: PairTask.names}
+SCORES = {CLASS: ("accuracy", *KNOWN), NUMBER: tuple(NUMBER_SCORES)}
 JOBS_HELP = (
     f"Number of processes. Default: one for less than {FEW_ROWS} rows, else all cores; one if there are less "
     f"than {STARTING:g} seconds."
@@ -56,6 +65,27 @@ CANDIDATES_HELP = (
     f"{', '.join(NumberTask.names)}; "
     f"with --pairs: {', '.join(PairTask.names)}."
 )
+
+
+class Options(NamedTuple):
+    """How to search."""
+
+    candidates: tuple[str, ...] = ()
+    budget: float = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+    scoring: str | None = None
+    blend: bool = True
+
+    cost: dict[str, float] | None = None
+    log: bool = False
+
+
+class Learned(NamedTuple):
+    """What a search has found."""
+
+    search: KernelSearchCV | KernelSearchRegressor  # the model: it takes the table
+    about: dict[str, Any]  # all that is said of it, as JSON
 
 
 def learn(
@@ -171,7 +201,7 @@ def learn(
         written["model"] = write_or_keep(model, lambda path: save(learned.search, path, about=learned.about))
     if report is not None:
         say("Writing the report, which takes some seconds more.", file=sys.stderr)
-        written["report"] = write_or_keep(report, lambda path: _write_report(path, task, learned))
+        written["report"] = write_or_keep(report, lambda path: _write_report(path, model, task, learned))
     files = {name: None if path is None else str(path) for name, path in written.items()}
     _print(learned.about, files, as_json=as_json)
     if learned.search.stopped_ == "interrupt":
@@ -230,7 +260,149 @@ def run(task: Task, options: Options, seconds_spent: float = 0.0, *, quiet: bool
         return learn_task(task, options, [watcher], seconds_spent)
 
 
-def _write_report(path: Path, task: Task, learned: Learned) -> None:
+def check_options(options: Options, *kinds: str) -> None:
+    """Refuse options that make no sense for what is learned from, or for all that it may be."""
+    if not (options.budget > 0 and math.isfinite(options.budget)):
+        raise WrongRequestError(f"--budget must be a number of seconds above 0, not {options.budget:g}.")
+    if options.scoring is not None:
+        _check_scoring(options.scoring, kinds)
+    if options.cost is not None and (options.scoring is not None or CLASS not in kinds):
+        raise WrongRequestError("--cost is for two classes, and in the place of --scoring: leave one out.")
+    if options.log and NUMBER not in kinds:
+        raise WrongRequestError("--log is for numbers: leave it out, or add --task number.")
+    known = list(dict.fromkeys(name for kind in kinds for name in CANDIDATES[kind]))
+    unknown = [name for name in options.candidates if name not in known]
+    if unknown:
+        raise WrongRequestError(
+            f"There is no candidate {unknown[0]!r} for --candidates; there are: {', '.join(known)}."
+        )
+
+
+def _check_scoring(name: str, kinds: tuple[str, ...]) -> None:
+    if PAIRS in kinds:
+        raise WrongRequestError("--scoring is for classes: pairs are judged by the AUC of held-out pairs.")
+    known = [score for kind in kinds for score in SCORES[kind]]
+    others = {score for scores in SCORES.values() for score in scores} - set(known)
+    if name not in get_scorer_names() or name in others:
+        of = "" if len(kinds) > 1 else {CLASS: " of classes", NUMBER: " of numbers"}[kinds[0]]
+        raise WrongRequestError(
+            f"There is no score {name!r}{of} for --scoring; there are: {', '.join(known)}, and others of "
+            "scikit-learn."
+        )
+
+
+def learn_task(
+    task: Task, options: Options, callbacks: Sequence[Any] = (), seconds_spent: float = 0.0
+) -> Learned:
+    """Search. What is found is the model, which takes tables.
+
+    Parameters
+    ----------
+    task : Task
+        What there is to learn from.
+    options : Options
+        How to search.
+    callbacks : sequence
+        What is told of the progress.
+    seconds_spent : float
+        What is gone of the budget.
+    """
+    start = time.monotonic()
+    is_number = task.kind == NUMBER
+    search_class = KernelSearchRegressor if is_number else KernelSearchCV
+    own: dict[str, Any] = {"log": options.log} if is_number else {"cost": options.cost}
+    search = search_class(
+        list(options.candidates) or None,
+        scoring=options.scoring,
+        blend=options.blend,
+        budget=max(SEARCHING * (options.budget - seconds_spent), 0.1 * options.budget),
+        encoder=TableEncoder(),
+        n_jobs=options.n_jobs,
+        random_state=options.seed,
+        **own,
+    ).set_callbacks(*callbacks)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="joblib")  # of work that the budget cuts off
+            warnings.simplefilter("ignore", SearchWarning)  # they are among the sentences
+            search.fit(
+                task.X,
+                task.y,
+                unlabelled=task.unlabelled,
+                groups=task.groups,
+                sample_weight=task.sample_weight,
+                **({} if task.pairs is None else {"pairs": task.pairs}),
+            )
+    except ValueError as error:
+        reason = str(error).rstrip(".")
+        raise WrongRequestError(f"Nothing could be learned from {task.source}: {reason}.") from error
+    vars(search).pop("_skl_callbacks", None)  # they are no part of the model
+    search.budget = options.budget  # what a user gave: the report shows how to get it again
+    search.encoder_.dropped_.update(task.encoder.dropped_)
+    about = {
+        **facts(task),
+        "search": search.result_.as_dict(),
+        "kernel": describe_kernel(getattr(search.best_kernel_, "base", None)),
+        "budget": options.budget,
+        "seed": options.seed,
+        "seconds": time.monotonic() - start,
+        "compiling": search.compile_seconds_,
+        "test": None if task.test is None else test_model(search, task.test),
+    }
+    return Learned(search, to_json(about))
+
+
+def test_model(search: Any, test: Test) -> dict[str, Any]:
+    """Return how good the model is on rows that were kept from the search, by the search's own metric."""
+    metric, score, n = search.result_.metric, search.score(test.X, test.y), len(test.y)
+    value = score if metric.greater_is_better else 1.0 - score if metric.percent else -score
+    low, high = share_interval(value, n) if metric.percent else (None, None)
+    return {"data": test.source, "rows": n, "value": value, "low": low, "high": high}
+
+
+def warnings_of(task: Task, options: Options) -> list[str]:
+    """Say what should be known before time is spent: a class is rare, a column looks like groups."""
+    said = list(task.hints)
+    if task.kind == CLASS and options.scoring is None and options.cost is None:
+        y = np.asarray(task.y)
+        said += LabelTask(Samples(np.zeros((len(y), 1)), y, weight=task.sample_weight)).remarks()
+    return said
+
+
+def facts(task: Task) -> dict[str, Any]:
+    """Return what the data are, and what was done to them."""
+    return {
+        "made_by": MADE_BY,
+        "data": task.source,
+        "target": task.request.target,
+        "id": task.request.ids,
+        "weight": task.request.weight,
+        "group": task.request.group,
+        "rows": len(task.X),
+        "unlabelled_rows": 0 if task.unlabelled is None else len(task.unlabelled),
+        "task": task.kind,
+        "classes": _count(task.y) if task.kind == CLASS else None,
+        "numbers": _spread(task.y) if task.kind == NUMBER else None,
+        "pairs": None if task.pairs is None else {kind: len(p) for kind, p in task.pairs._asdict().items()},
+        "columns": task.columns._asdict(),
+        "features": len(task.encoder.get_feature_names_out()),
+        "missing_cells": sum(task.gaps.values()),
+        "notes": task.notes,
+    }
+
+
+def _spread(y: Any) -> dict[str, float]:
+    """Return where the numbers of a target are."""
+    return {"low": float(y.min()), "mean": float(y.mean()), "high": float(y.max())}
+
+
+def _count(y: Any) -> dict[str, int]:
+    """Return how many rows each class has."""
+    classes, counts = np.unique(y, return_counts=True)
+    return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
+
+
+def _write_report(path: Path, model: Path | None, task: Task, learned: Learned) -> None:
     """Write the page. It is written aside and then renamed."""
     from mercer.report import write_report  # it takes a second
 
@@ -239,12 +411,11 @@ def _write_report(path: Path, task: Task, learned: Learned) -> None:
         task.X,
         task.y,
         path,
-        pairs=task.pairs,
-        unlabelled=task.unlabelled,
         row_names=task.row_names,
         about={
             "command": shlex.join(["mercer", *sys.argv[1:]]),
             "data": Path(task.source).name,
+            **({} if model is None else {"model": str(model)}),
             **({"target": task.request.target} if task.request.target else {}),
             "table": " ".join(data_sentences(learned.about)),
             "seconds": learned.about["seconds"],

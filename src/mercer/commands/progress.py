@@ -1,8 +1,12 @@
-"""The ranking while the search runs: a table that changes on a terminal, lines elsewhere."""
+"""While the search runs: a ranking on a terminal, lines elsewhere; Ctrl-C is acknowledged at once."""
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +16,8 @@ from rich.table import Table
 from mercer.commands.messages import WIDTH, leaderboard_table, progress_line
 from mercer.search import SearchResult
 
+STOPPING = b"\nStopping: the best so far is kept, and fitted to all rows (Ctrl-C again: end at once).\n"
+STDERR = 2
 BAR, EVERY = 20, 60.0  # letters of the bar, and seconds between lines
 
 
@@ -79,3 +85,23 @@ class Watcher:
         first = progress_line(result.compared()[0])
         line = f"{seconds:.0f} s: {len(result.compared())} candidates compared; first {first}"
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def acknowledging_interrupts() -> Iterator[None]:
+    """Say that the search is being stopped when Ctrl-C is pressed; the second time it is as usual."""
+    is_main = threading.current_thread() is threading.main_thread()  # to which signals come
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _acknowledge)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _acknowledge(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.write(STDERR, STOPPING)  # what else is printed may be in the middle of it
+    raise KeyboardInterrupt

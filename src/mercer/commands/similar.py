@@ -9,9 +9,9 @@ import pandas as pd
 import typer
 from rich.table import Table
 from rich.text import Text
+from sklearn.utils import gen_batches
 
 from mercer._typing import Array
-from mercer.commands.distances import distances
 from mercer.commands.errors import WrongRequestError, one_line
 from mercer.commands.messages import say
 from mercer.commands.model import Model, blaming_the_table, id_heading, load_model, read_rows
@@ -21,6 +21,7 @@ from mercer.preprocessing.errors import listed, quote
 from mercer.preprocessing.missing import as_written
 from mercer.preprocessing.pair_file import find_row
 
+BLOCK = 2**14  # rows whose features are computed at a time
 ROLES = ("row", "distance", "class", "target")  # what the other columns are called
 EXAMPLES = """For example:
 
@@ -79,6 +80,16 @@ def neighbours(model: Model, table: pd.DataFrame, rows: Array, start: int, top: 
         role = "class" if model.about.get("numbers") is None else "target"
         found[role] = as_written(table[target]).iloc[nearest].to_numpy()
     return found
+
+
+def distances(kernel: Any, X: Array, query: int) -> Array:
+    """Return ‖φ(x) − φ(q)‖ of all rows x to the query row q, in the feature space of the kernel."""
+    if kernel is None:
+        raise WrongRequestError("The model has no kernel that mercer knows: train one with `mercer learn`.")
+    q, squared = X[query : query + 1], np.empty(len(X))
+    for rows in gen_batches(len(X), BLOCK):
+        squared[rows] = kernel.diag(X[rows]) - 2.0 * np.asarray(kernel(q, X[rows]))[0]
+    return np.sqrt(np.maximum(squared + kernel.diag(q), 0.0))
 
 
 def remembered_ids(model: Model, table: pd.DataFrame) -> pd.Series | None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from mercer.export.document import to_json
 from mercer.export.onnx_graph import to_onnx
-from mercer.export.scorecard import ExportError, Scorecard, scorecard
+from mercer.export.scorecard import ExportError, scorecard
 from mercer.export.sql import to_sql
 from mercer.files import replace_file
 from mercer.parameters import check_option
 
-__all__ = ["FORMATS", "ExportError", "Scorecard", "export", "scorecard"]
+__all__ = ["ExportError", "export"]
 
 FORMATS = ("onnx", "sql", "json")
 

@@ -158,7 +158,7 @@ class RelevanceKernel(KernelLearner):
         The learned kernel.
     relevance_ : array of shape (n_features,)
         The weight of each feature in units of its standard deviation; the largest is 1, those of useless
-        features are zero. `mercer.report.plot_relevance` draws them.
+        features are zero.
     loss_ : array of shape (n_rounds + 1,)
         The leave-one-out loss before the first round and after each, as a share of that of the mean.
     n_rounds_ : int

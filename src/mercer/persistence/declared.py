@@ -194,9 +194,10 @@ for name in ("Stump", "Perceptron", "Tree", "Kernel"):
 
 part("Sum", "search.trees.Sum", kernel=Part("mercer.kernels.Forest", m="m", t="t"), value=reals("m v"),
     start=reals("c"), column=indices("t", below="c"))
-for name in ("BoostingClassifier", "ForestClassifier"):
-    DECLARED[f"mercer.parts.{name}"] = Declaration(f"mercer.search.trees.{name}", "machine", {**ESTIMATOR,
-        "classes_": labels("c"), "sum_": one("Sum")}, lambda built: None)
+for kind in ("Boosting", "Forest"):
+    for what, more in (("Classifier", {"classes_": labels("c")}), ("Regressor", {})):
+        DECLARED[f"mercer.parts.{kind}{what}"] = Declaration(f"mercer.search.trees.{kind}{what}", "machine",
+            {**ESTIMATOR, **more, "sum_": one("Sum")}, lambda built: None)
 
 # Scalers, and other people's machines that searches compare with
 

@@ -1,30 +1,18 @@
 """Plots of what was learned, and the HTML report: ``pip install 'mercer[app]'`` has what they need."""
 
 from mercer.report.page import Report, write_report
-from mercer.report.plots.confusion import plot_confusion
 from mercer.report.plots.embedding import plot_embedding
-from mercer.report.plots.gaussians import plot_gaussians
 from mercer.report.plots.gram import plot_gram
 from mercer.report.plots.leaderboard import plot_leaderboard
 from mercer.report.plots.pair_distances import plot_pair_distances
-from mercer.report.plots.predictions import plot_predictions
-from mercer.report.plots.relevance import plot_relevance
-from mercer.report.plots.rounds import RoundErrors, plot_rounds, staged_errors
 from mercer.report.plots.shapes import plot_shapes
 
 __all__ = [
     "Report",
-    "RoundErrors",
-    "plot_confusion",
     "plot_embedding",
-    "plot_gaussians",
     "plot_gram",
     "plot_leaderboard",
     "plot_pair_distances",
-    "plot_predictions",
-    "plot_relevance",
-    "plot_rounds",
     "plot_shapes",
-    "staged_errors",
     "write_report",
 ]

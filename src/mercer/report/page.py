@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import platform
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -13,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import Array
 from mercer.files import replace_file
 from mercer.kernels.description import describe_kernel
-from mercer.pairs import Pairs
-from mercer.preprocessing.encoder import count_missing
-from mercer.report.content import Chapter, Omitted, Subject, Table
-from mercer.report.held_out import hold_out
-from mercer.report.plots.additive_model import check_feature_names
-from mercer.report.sections import SECTIONS, WORDS, Makers, make_headline, winning_kernel
+from mercer.preprocessing.encoder import TableEncoder, as_table
+from mercer.report.content import Chapter, Omitted, Table
+from mercer.report.sections import FOLDED, PARTS, QUESTIONS, make_headline
+from mercer.report.sections.ranking import winning_kernel
+from mercer.report.subject import Subject
 from mercer.search.words import describe_settings, name_blend
 from mercer.validation import check_target
 
@@ -48,7 +49,7 @@ def write_report(
     path : str or path-like, default="report.html"
         Where to write it.
     **options : object
-        As in `Report`: names, pairs, which questions to answer, and so on.
+        As in `Report`: names, which questions to answer, and so on.
 
     Examples
     --------
@@ -70,39 +71,36 @@ def write_report(
 class Report:
     """The report of a search: answers to the questions that people ask, in words, plots and tables.
 
-    What it says of samples is what the model says of those that the search held out: nothing is fitted anew.
-    What cannot be shown of a model is left out, and the report says why. The same search, samples and random
-    seed give the same page. A notebook
-    shows the report where it is the last value of a cell.
+    What it says of samples is what the model says of those that the search held out: nothing is fitted anew,
+    and nothing is needed but the search and its table. What cannot be shown of a model is left out, and the
+    report says why. The same search, samples and random seed give the same page. A notebook shows the report
+    where it is the last value of a cell.
 
     Parameters
     ----------
     search : KernelSearchCV or KernelSearchRegressor
-        Fitted.
+        Fitted, or loaded.
     X : array-like of shape (n, n_features), or DataFrame
-        The samples that it was fitted to.
+        The samples that it was fitted to. A DataFrame names the columns.
     y : array-like of shape (n,), default=None
         Their classes or numbers; None if it was fitted to pairs.
     questions : sequence of str, default=None
-        Which questions to answer, of "good", "uses", "sees", "fails" and "data". None: all.
-    pairs : Pairs, default=None
-        The pairs that it was fitted to; without them their distances are not shown.
-    unlabelled : array-like of shape (m, n_features), default=None
-        More samples, if it was fitted with them.
-    feature_names : sequence of str, default=None
-        One per feature. None: those of the search (`feature_names_in_`), or x0, x1, …
+        Which questions to answer, of "good", "uses", "fails", "sees" and "data". None: all.
     row_names : sequence of int or str, default=None
         What the rows of X are called: their numbers in a larger table, or names. None: 0, 1, …
     about : dict, default=None
         What else the report should say of how it was computed, such as the command or the date. The values of
-        `data` and `target`, the names of the data and of what is predicted, are also in the title.
+        `data` and `target`, the names of the data and of what is predicted, are also in the title; `model` is
+        the file that the search was saved to.
     random_state : int, RandomState instance or None, default=0
-        Random seed: which samples are held out, and drawn for the plots.
+        Random seed of the samples that are drawn for the plots, and of shufflings.
 
     Attributes
     ----------
     headline : Headline
         What the page says first.
+    answers : list of (str, str, str)
+        Questions, each with the key of the section that answers it, and the answer in a sentence or two.
     chapters : list of Chapter
         The questions, each with its sections; a `Section` has texts, pictures and tables.
     omissions : list of str
@@ -115,9 +113,9 @@ class Report:
     >>> from mercer.report import Report
     >>> X, y = load_iris(return_X_y=True)
     >>> search = KernelSearchCV({"stump": StumpSVC()}, cv=2, random_state=0).fit(X, y)
-    >>> report = Report(search, X, y, questions=["good"])
+    >>> report = Report(search, X, y, questions=["fails"])
     >>> [section.title for section in report.chapters[0].sections]
-    ['Ranking', 'Confusion matrix', 'Probabilities']
+    ['Confusion matrix', 'The worst samples']
     """
 
     def __init__(
@@ -127,44 +125,30 @@ class Report:
         y: Any = None,
         *,
         questions: Sequence[str] | None = None,
-        pairs: Any = None,
-        unlabelled: Any = None,
-        feature_names: Sequence[str] | None = None,
         row_names: Sequence[int | str] | None = None,
         about: Mapping[str, Any] | None = None,
         random_state: Any = 0,
     ) -> None:
         check_is_fitted(search, "best_estimator_")
-        about = about or {}
-        table, encoder = X, getattr(search, "encoder_", None)
-        gaps = _count_gaps(search, X)
-        X, feature_names = _encode(encoder, X, feature_names)
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        y = _check_targets(search, X, y)
-        known = None if pairs is None else Pairs(*pairs).check(len(X))
+        kind = "number" if is_regressor(search) else "class" if hasattr(search, "model_") else "pairs"
+        frame = _as_frame(search, X)
         subject = Subject(
             search,
-            "pairs" if y is None else "number" if is_regressor(search) else "class",
-            table,
-            X,
-            y,
-            known,
-            unlabelled,
-            check_feature_names(search, X.shape[1], feature_names),
-            None if y is None else hold_out(search, X, y, seed),
-            seed,
-            _check_row_names(len(X), row_names),
-            str(about.get("data", "")),
-            str(about.get("target", "")),
-            encoder,
-            float(about.get("seconds", "nan")),
-            gaps,
+            kind,
+            frame,
+            None if kind == "pairs" else _check_targets(search, len(frame), y),
+            int(check_random_state(random_state).randint(2**31 - 1)),
+            _check_row_names(len(frame), row_names),
+            about or {},
         )
         self.headline = make_headline(subject)
-        self.chapters, self.omissions = _compose(subject, _choose(SECTIONS[subject.kind], questions))
-        self.provenance = _provenance(subject, about, random_state)
-        self.code = _code(search, subject, gave_pairs=pairs is not None)
-        self.command = str(about.get("command", ""))
+        self.chapters, self.omissions = _compose(subject, list(questions or QUESTIONS))
+        sections = [section for chapter in self.chapters for section in chapter.sections]
+        self.answers = [(one.answer[0], one.key, one.answer[1]) for one in sections if one.answer]
+        self.command = str(subject.about.get("command", ""))
+        self.uses = _uses(subject)
+        self.code = _code(subject)
+        self.provenance = _provenance(subject, random_state)
 
     def html(self) -> str:
         """Return the page: it needs no other file, no network and no script."""
@@ -193,34 +177,21 @@ class Report:
         return f'<iframe srcdoc="{page}" width="100%" height="700" title="{title}"></iframe>'
 
 
-def _count_gaps(search: Any, X: Any) -> dict[str, int]:
-    """Return how many cells of each column are missing, if the search was given a table."""
-    encoder = getattr(search, "encoder_", None)
-    return {} if encoder is None else count_missing(encoder, X)
+def _as_frame(search: Any, X: Any) -> pd.DataFrame:
+    """Return a table whose columns are named by texts; for another encoder, with cells as they are."""
+    if search.encoder_ is None or isinstance(search.encoder_, TableEncoder):
+        return as_table(X.toarray() if issparse(X) else X)
+    return pd.DataFrame(X)
 
 
-def _encode(encoder: Any, X: Any, names: Sequence[str] | None) -> tuple[Array, Sequence[str] | None]:
-    """Return samples as the numbers that the search saw, with the names of the features."""
-    if encoder is None:
-        return check_array(X, dtype=np.float64), names
-    return encoder.transform(X), names or [str(name) for name in encoder.get_feature_names_out()]
-
-
-def _choose(known: Mapping[str, Makers], questions: Sequence[str] | None) -> Mapping[str, Makers]:
-    unknown = [key for key in questions or () if key not in known]
-    if unknown:
-        raise ValueError(f"there is no question {unknown[0]!r}; there are {', '.join(known)}")
-    return known if questions is None else {key: known[key] for key in questions}
-
-
-def _check_targets(search: Any, X: Array, y: Any) -> Any:
+def _check_targets(search: Any, n_rows: int, y: Any) -> Any:
     if y is None:
-        return None
+        raise ValueError("the search was fitted to targets: give y")
     targets = column_or_1d(y)
-    if search.held_out_.rows.max() >= len(X):
-        raise ValueError(f"X has {len(X)} samples, fewer than the search was fitted to: give those")
-    if len(targets) != len(X):
-        raise ValueError(f"X has {len(X)} samples, but y has {len(targets)}")
+    if search.held_out_.rows.max() >= n_rows:
+        raise ValueError(f"X has {n_rows} samples, fewer than the search was fitted to: give those")
+    if len(targets) != n_rows:
+        raise ValueError(f"X has {n_rows} samples, but y has {len(targets)}")
     return check_target(targets) if is_regressor(search) else targets
 
 
@@ -232,57 +203,74 @@ def _check_row_names(n_rows: int, names: Sequence[int | str] | None) -> list[int
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
-def _compose(subject: Subject, questions: Mapping[str, Makers]) -> tuple[list[Chapter], list[str]]:
+def _compose(subject: Subject, questions: Sequence[str]) -> tuple[list[Chapter], list[str]]:
     """Return the chapters that there are, and a sentence for each section that is left out."""
+    unknown = [key for key in questions if key not in QUESTIONS]
+    if unknown:
+        raise ValueError(f"there is no question {unknown[0]!r}; there are {', '.join(QUESTIONS)}")
     chapters, omissions = [], []
-    for key, makers in questions.items():
+    for key in questions:
         sections = []
-        for make, name in makers.items():
+        for part in (part for part in PARTS if part.question == key and subject.kind in part.kinds):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of fits to fewer samples: the picture shows it
-                    sections.append(make(subject))
+                    warnings.simplefilter("ignore")  # what is shown says more
+                    sections.append(part.make(subject))
             except (Omitted, *EXPECTED) as error:
-                omissions.append(f"{name}: {_as_sentence(error)}")
+                omissions.append(f"{part.name}: {str(error).rstrip('.') or type(error).__name__}.")
         if sections:
-            chapters.append(Chapter(key, WORDS[key], sections))
+            chapters.append(Chapter(key, QUESTIONS[key], sections, key in FOLDED))
     return chapters, omissions
 
 
-def _as_sentence(error: Exception) -> str:
-    return f"{str(error).rstrip('.')}." if str(error) else f"{type(error).__name__}."
+def _uses(subject: Subject) -> list[tuple[str, str]]:
+    """Return how the model is used, in a terminal and in Python."""
+    model = str(subject.about.get("model") or "MODEL.mercer")
+    if subject.kind == "pairs":
+        act, call = f"similar {shlex.quote(model)} DATA.csv --query 0", "search.best_kernel_(X_new)"
+    else:
+        act, call = f"predict {shlex.quote(model)} NEW.csv", "search.predict(X_new)"
+    more = {
+        "class": "\nsearch.predict_proba(X_new)",
+        "number": "\nsearch.predict_interval(X_new)",
+        "pairs": "",
+    }
+    python = f"import mercer\n\nsearch = mercer.load({model!r})\n{call}{more[subject.kind]}"
+    return [("In a terminal:", f"mercer {act}"), ("In Python:", python)]
 
 
-def _code(search: Any, subject: Subject, *, gave_pairs: bool) -> str:
+def _code(subject: Subject) -> str:
     """Return the search and this page as a cell of Python."""
-    data = ["X"] if subject.kind == "pairs" else ["X", "y"]
-    more = ["pairs=pairs"] if gave_pairs else []
-    more += [] if subject.unlabelled is None else ["unlabelled=unlabelled"]
-    given = ", ".join([*data, *more])
-    path = '"report.html"' if len(data) == 2 else 'path="report.html"'
-    target = subject.target_name or "the target"
+    search = subject.search
+    given, report = (
+        ("X, pairs=pairs", 'X, path="report.html"')
+        if subject.kind == "pairs"
+        else ("X, y", 'X, y, "report.html"')
+    )
     return "\n".join([
-        f"# X: the columns that went in{f'; y: {target}' if 'y' in data else ''}",
-        f"from mercer import {type(search).__name__}",
+        f"# X: the columns that went in{'' if subject.kind == 'pairs' else f'; y: {subject.target}'}",
+        f"from mercer import {type(search).__name__}, save",
         "from mercer.report import write_report",
         "",
         f"search = {repr(search).replace(chr(10), chr(10) + ' ' * len('search = '))}",
         f"search.fit({given})",
-        f"write_report(search, {', '.join([*data, path, *more])})",
+        'save(search, "MODEL.mercer")',
+        f"write_report(search, {report})",
     ])  # fmt: skip
 
 
-def _provenance(subject: Subject, about: Mapping[str, Any], random_state: Any) -> list[Table]:
+def _provenance(subject: Subject, random_state: Any) -> list[Table]:
     """Return what it takes to reproduce the page."""
-    search, result = subject.search, subject.result
-    rows = [[str(name), str(value)] for name, value in about.items() if name not in ("command", "seconds")]
-    rows.append(["model", name_blend(result) if result.blend else str(result.winner)])
-    rows.append(["main member", describe_settings(result.settings) or "the defaults"])
-    rows.append(["its kernel", describe_kernel(winning_kernel(search))])
-    rows.append(["samples the model was fitted to", str(result.n_fitted)])
-    if subject.held_out is not None:
-        rows.append(["held-out samples of this report", str(len(subject.held_out.rows))])
-    rows.append(["random seed of this report", str(random_state)])
+    result = subject.result
+    shown = {name: value for name, value in subject.about.items() if name not in ("command", "seconds")}
+    rows = [
+        *([str(name), str(value)] for name, value in shown.items()),
+        ["what predicts", name_blend(result) if result.blend else str(result.winner)],
+        ["main member", describe_settings(result.settings) or "the defaults"],
+        ["its kernel", describe_kernel(winning_kernel(subject.search))],
+        ["samples the model was fitted to", str(result.n_fitted)],
+        ["random seed of this report", str(random_state)],
+    ]
     versions = [["Python", platform.python_version()], *([name, version(name)] for name in PACKAGES)]
     return [
         Table("Settings", ["setting", "value"], rows),

@@ -41,8 +41,11 @@ BETWEEN = 0.5  # seconds between two looks at the ranking, which takes some time
 class HeldOut(NamedTuple):
     """What the model says of samples that had no part in it: its members' fits, weights and calibration."""
 
-    rows: Index  # of what was given to `fit`
-    said: Array  # probabilities of classes (n, n_classes), or predicted numbers (n,)
+    rows: Index  # of what was given to `fit`; of pairs both (n, 2)
+    said: (
+        Array  # probabilities of classes (n, n_classes), or predicted numbers (n,); of pairs (n, 2): whether
+    )
+    # they are similar, and how far apart
 
 
 class Counted(NamedTuple):
@@ -221,6 +224,12 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
         self._forget()
         if fitted is not None:
             self.best_estimator_, self.best_kernel_ = fitted.pipeline, fitted.unscaled_kernel
+        fold = int(np.flatnonzero(race.done[winner])[0])
+        pairs, said = race.parts[fold], race.said[winner][race.fold == fold]
+        is_similar = np.repeat([1.0, 0.0], [len(pairs.similar), len(pairs.dissimilar)])
+        self.held_out_ = HeldOut(
+            race.task.samples.y[np.vstack(pairs)], np.column_stack([is_similar, np.sqrt(-said[:, 0])])
+        )
         return ranking.result()._replace(
             winner=race.candidates[candidate].name,
             settings=setting,

@@ -21,7 +21,12 @@ from mercer.machines import (
     TreeRegressor,
     TreeSVC,
 )
-from mercer.search.trees import BoostingClassifier, ForestClassifier
+from mercer.search.trees import (
+    BoostingClassifier,
+    BoostingRegressor,
+    ForestClassifier,
+    ForestRegressor,
+)
 
 REFERENCE, NUMBER_REFERENCE = "RBF-SVM", "RBF-ridge"  # what the others are compared with
 NAMES = (
@@ -42,19 +47,29 @@ NAMES = (
     "boosting",
     "kernelboost",
 )  # of the default candidates, in the order without unlabelled rows
-NUMBER_NAMES = ("tree", "perceptron", NUMBER_REFERENCE, "stump", "relevance", "linear")
+NUMBER_NAMES = (
+    "tree",
+    "perceptron",
+    NUMBER_REFERENCE,
+    "stump",
+    "relevance",
+    "linear",
+    "forest",
+    "boosting",
+)
 
 RELATIVE_CS = [1.0, 10.0, 100.0]  # of kernels whose scale is taken out
 PENALTIES = [1e2, 1e3, 1e4, 1e5]  # of a superkernel whose SVM has C = 100
 USUAL_PENALTIES = [1e3, 1e4]  # few rows hardly tell the others apart from these
 PERCEPTRON_CS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 TREE_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.25, 0.5, 1.0]}
-LOCAL_GRID = {"C": [1.0, 4.0, 16.0, 64.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
+LOCAL_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [0.5, 1.0, 2.0, 4.0]}  # of many rows
 RANKS_GRID = {"C": [1.0, 4.0, 16.0], "relative_gamma": [1.0, 2.0, 4.0, 8.0]}
 LOGISTIC_TREE_GRID = {"C": [0.5, 4.0, 32.0], "relative_gamma": [0.25, 0.5, 1.0]}
 FOREST_GRID = {"random_splits": [True, False], "min_samples_leaf": [1, 3]}
-BOOSTING_GRID = {"learning_rate": [0.05, 0.12], "max_leaf_nodes": [6, 24]}
-SQUARES_CS = [0.1, 1.0, 8.0, 64.0]
+BOOSTING_GRID = {"learning_rate": [0.05], "max_leaf_nodes": [6, 24]}
+MANY_GRIDS = {"random_splits": [True, False]}, {"learning_rate": [0.1], "max_leaf_nodes": [24]}
+SQUARES_CS = [0.3, 3.0, 30.0]
 STUMP_CS = [2.0**k for k in (-10, -7, -4, -1, 2)]
 LOGISTIC_CS = [0.01, 0.1, 1.0, 10.0]
 RELEVANCE_CS = [1.0, 4.0, 16.0]
@@ -114,6 +129,7 @@ def default_candidates(
     log: dict[str, Any] = {"loss": "log_loss", "method": theirs}
     loss: dict[str, Any] = {"loss": "log_loss" if two else "hinge"}
     tree_grid = TREE_GRID if few else LOCAL_GRID
+    forest_grid, boosting_grid = (FOREST_GRID, BOOSTING_GRID) if few else MANY_GRIDS
     boosted = BoostedKernel(n_rounds=20, **seed)
     relevance = RelevanceKernel(n_rounds=3 if few else 5, max_rows=DECIDING, **seed)
     idealized = IdealizedKernel(max_rank=12, tol=1e-2, **seed)
@@ -159,10 +175,11 @@ def default_candidates(
             "RBF-squares",
             KernelSVC(RBF, loss="squared_error", multi_class="ovr", **seed),
             {"C": SQUARES_CS, "learner__length_scale": [float(np.sqrt(n_features) * k) for k in (0.5, 1, 2)]},
-            BY_LANDMARKS if n_rows > RIDGE_ROWS else 2.5,
+            2.5,
+            gram_rows=RIDGE_ROWS,
         ),
-        Candidate("forest", ForestClassifier(**seed), FOREST_GRID, 1.2),
-        Candidate("boosting", BoostingClassifier(**seed), BOOSTING_GRID, 1.0, n_classes > BOOSTED_CLASSES),
+        Candidate("forest", ForestClassifier(**seed), forest_grid, 1.2),
+        Candidate("boosting", BoostingClassifier(**seed), boosting_grid, 1.0, n_classes > BOOSTED_CLASSES),
     ]
     kernelboost = Candidate(
         "kernelboost",
@@ -186,7 +203,7 @@ def rbf_candidate(n_features: int, many: bool, random_state: int) -> Candidate:
 
 
 def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[Candidate]:
-    """Return the kernels of mercer that numbers are learned with, RBF ridge and linear regression.
+    """Return the kernels of mercer that numbers are learned with, RBF ridge, linear regression and trees.
 
     First those that are good on most data. Ridge regression on a kernel chooses its C by the leave-one-out
     error, which it has in closed form.
@@ -198,6 +215,7 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     bins = 256 if n_rows > MANY_ROWS else None
     relevance = RelevanceKernel(n_rounds=5, max_rows=DECIDING, **seed)
     tree_grid = {"C": [1.0, 8.0, 64.0, 512.0], "relative_gamma": [0.25, 0.5, 1.0]}
+    forest_grid, boosting_grid = (FOREST_GRID, BOOSTING_GRID) if n_rows <= FEW_ROWS else MANY_GRIDS
     shapes = {"learner__base": ["tree", "rbf"], "learner__width": [0.25, 0.5, 1.0]}
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
@@ -221,6 +239,8 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             gram_rows=RIDGE_ROWS,
         ),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
+        Candidate("forest", ForestRegressor(**seed), forest_grid, 1.2),
+        Candidate("boosting", BoostingRegressor(**seed), boosting_grid, 1.0),
     ]
 
 

@@ -188,12 +188,6 @@ def _is_learner(estimator: Any) -> bool:
     return estimator is None or (hasattr(estimator, "fit") and not is_classifier(estimator))
 
 
-def _every(pairs: Pairs, n: int) -> Pairs:
-    """Return some n pairs at most, every k-th of either kind, and one at least."""
-    step = max(1, sum(len(kind) for kind in pairs) // n)
-    return Pairs(*(kind[::step] for kind in pairs))
-
-
 def pair_distances(kernel: sk_kernels.Kernel, X: Array, pairs: Index) -> Array:
     """Return the squared distances of pairs in the feature space of a kernel, of a thousand at a time."""
     distances = []

@@ -29,7 +29,7 @@ LOADING = 0.05  # seconds: what took longer the first time may have been code th
 SCORED = 5000  # held-out samples are enough: of more samples fewer folds are needed
 LAST = 0.5  # of the budget at most for the last fits, to all samples
 RESERVE = 0.03  # of the budget, for the ranking
-EARLY = 0.5  # of the time, for a rung that is not the last
+EARLY, EARLY_FOLDS = 0.5, 2  # of the time, and folds, for a rung that is not the last
 MOST_DROPPED = 0.6  # of the time of a fold the next ones take: settings that are behind are dropped
 MEMBERS, KEPT = 2, 0.25  # for whose last fits time is kept, and how much of the budget at most
 ALIKE = 1e-2  # of the unit of what is said: settings that differ by less say the same
@@ -147,11 +147,10 @@ class Race:
         return [size / n for size in [*sizes, most]]
 
     def n_folds(self, share: float) -> int:
-        """Return on how many folds candidates are scored: many samples need fewer."""
-        n = self.n_rows(share) if self.deadline.budget is None else self.n_all
-        if n <= SCORED or len(self.folds) == 1:
-            return len(self.folds)
-        return max(1 if share == 1.0 else 2, min(len(self.folds), math.ceil(2 * SCORED / n)))
+        """Return on how many folds candidates are scored: many samples need fewer, and so do early rungs."""
+        if share < 1.0:
+            return min(len(self.folds), EARLY_FOLDS)
+        return max(1, min(len(self.folds), math.ceil(2 * SCORED / self.n_rows(share))))
 
     def of(self, candidate: int, *, alive: bool = False) -> Index:
         """Return the entries of a candidate."""

@@ -53,12 +53,6 @@ class Measure(NamedTuple):
         """Return whether anything was measured."""
         return bool(np.isfinite(self.value))
 
-    @classmethod
-    def of_share(cls, metric: Metric, value: float, std_error: float, n_folds: int) -> "Measure":
-        """Return a measure between 0 and 1 with its confidence interval."""
-        noise = Z95 * std_error
-        return cls(metric, value, std_error, max(value - noise, 0.0), min(value + noise, 1.0), n_folds)
-
     @property
     def rank(self) -> float:
         """Return a number that is smaller the better it is, and infinite where nothing was measured."""

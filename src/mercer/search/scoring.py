@@ -6,9 +6,13 @@ mean of the samples' pseudo-values
 .. math:: \theta_i = \theta(w) + n w_i \, \partial\theta / \partial w_i,
 
 whose mean is θ itself (Euler) and whose variance is n times that of θ (the infinitesimal jackknife [E82]).
-Of accuracy they are 1 where a sample is right and 0 where it is wrong. So all that the search does with
-errors of samples (choices, paired differences, intervals) it does with ROC AUC and
-average precision, too. A score that is not here, a scorer of the user's own, is known for whole folds only.
+Of accuracy they are 1 where a sample is right and 0 where it is wrong; those of R² = 1 − A / B have A and B
+in them: where a model predicts the mean, R² is surely about zero. So all that the search does with errors
+of samples (choices, paired differences, intervals) it does with ROC AUC and R², too. A score that is not
+here, a scorer of the user's own, is known for whole folds only.
+
+Scores about one of two classes ask scikit-learn for the class called 1. Here that is the class in question:
+the one called 1, or, of others, the rarer one. Of several classes they are the means over all.
 
 [E82] Efron: The jackknife, the bootstrap and other resampling plans. SIAM, 1982.
 """
@@ -19,13 +23,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring, make_scorer
 
 from mercer._typing import Array, Flags, Index
 from mercer.machines.selection import check_score
+from mercer.scikit import takes_weights
 from mercer.search.calibration import by_class, fit_calibration
 from mercer.search.result import Metric
-from mercer.search.scorers import ABOUT_ONE_CLASS, find_positive, find_scorer
+
+R2 = "r2"
+NONE = np.empty(0)
+OF_DECISIONS: dict[str, Any] = {"response_method": ("decision_function", "predict_proba")}
+OF_PROBABILITIES: dict[str, Any] = {"response_method": "predict_proba"}
+ABOUT_ONE_CLASS: dict[str, tuple[Callable[..., float], dict[str, Any]]] = {
+    "average_precision": (metrics.average_precision_score, OF_DECISIONS),
+    "f1": (metrics.f1_score, {}),
+    "precision": (metrics.precision_score, {}),
+    "recall": (metrics.recall_score, {}),
+    "jaccard": (metrics.jaccard_score, {}),
+    "neg_brier_score": (metrics.brier_score_loss, {"greater_is_better": False, **OF_PROBABILITIES}),
+}
+if hasattr(metrics, "d2_brier_score"):  # of scikit-learn 1.8
+    ABOUT_ONE_CLASS["d2_brier_score"] = (metrics.d2_brier_score, OF_PROBABILITIES)
+OF_SEVERAL = {
+    "f1": "f1_macro",
+    "precision": "precision_macro",
+    "recall": "recall_macro",
+    "jaccard": "jaccard_macro",
+    "roc_auc": "roc_auc_ovr",
+}
+
 
 ERROR = Metric(
     key="error",
@@ -38,14 +67,14 @@ ERROR = Metric(
 
 
 class Judged(NamedTuple):
-    """What is said of the test samples of a fold, and what is true."""
+    """What is said of the test samples of a fold, and what is true: classes, as positions, or numbers."""
 
-    truth: Index  # classes, as positions
-    predicted: Index
-    decisions: Array  # (n, 1) of two classes, else (n, n_classes)
+    truth: Any
+    predicted: Any
     weight: Array
-    classes: NDArray[Any]
-    positive: int  # the class that average precision and F1 are about
+    decisions: Array = NONE  # (n, 1) of two classes, else (n, n_classes)
+    classes: NDArray[Any] = NONE  # numbers have none
+    positive: int = 1  # the class that average precision and F1 are about
 
     @property
     def n_classes(self) -> int:
@@ -54,8 +83,9 @@ class Judged(NamedTuple):
 
     def score_by(self, scorer: Any, options: dict[str, Any]) -> float:
         """Return what scikit-learn's scorer, or a user's, says."""
-        y = self.classes[self.truth]
-        return float(scorer(Recorded(self), np.zeros((len(y), 1)), y, **options))
+        said = Recorded(self) if self.n_classes else RecordedNumbers(self)
+        y = self.classes[self.truth] if self.n_classes else self.truth
+        return float(scorer(said, np.zeros((len(y), 1)), y, **options))
 
 
 class Recorded(ClassifierMixin, BaseEstimator):
@@ -78,6 +108,18 @@ class Recorded(ClassifierMixin, BaseEstimator):
         """Return probabilities, calibrated on these samples themselves."""
         judged = self.judged
         return fit_calibration(judged.decisions, judged.truth, judged.weight)(judged.decisions)
+
+
+class RecordedNumbers(RegressorMixin, BaseEstimator):
+    """A regressor that says again what was said."""
+
+    def __init__(self, judged: Judged) -> None:
+        self.judged = judged
+
+    def predict(self, X: Any) -> Array:
+        """Return the numbers that were said."""
+        said: Array = self.judged.predicted
+        return said
 
 
 Slope = tuple[float, Array]  # a score, and its derivatives by the weights of the samples
@@ -124,30 +166,77 @@ class Scoring(NamedTuple):
         return self.best - self.unit * loss if self.metric.greater_is_better else self.unit * loss
 
 
+def find_positive(y: NDArray[Any], weight: Array | None = None) -> int:
+    """Return which of two classes is in question, as a position: the one called 1, or else the rarer one."""
+    classes, label = np.unique(y, return_inverse=True)
+    if len(classes) != 2 or classes[1] in (1, True):
+        return 1
+    counts = np.bincount(label, weight)
+    return 0 if classes[0] in (1, True) or counts[0] < counts[1] else 1
+
+
+def find_scorer(given: Any, classes: NDArray[Any], positive: int) -> Any:
+    """Return a user's scorer, or scikit-learn's by its name, about the class in question or about several."""
+    if not isinstance(given, str):
+        return as_scorer(given)
+    if len(classes) > 2:
+        return as_scorer(OF_SEVERAL.get(given, given))
+    if given not in ABOUT_ONE_CLASS:
+        return as_scorer(given)
+    score, options = ABOUT_ONE_CLASS[given]
+    return make_scorer(score, pos_label=classes[positive], **options)
+
+
+def as_scorer(given: Any) -> Any:
+    """Return a scorer by its name, or the one that is given, as scikit-learn checks it."""
+    if not isinstance(given, str) and not callable(given):
+        raise TypeError(f"scoring must be the name of one score, or a scorer; got {given!r}")
+    return check_scoring(_Anything(), scoring=given)
+
+
+class _Anything:
+    """An estimator for scikit-learn's check of a scorer's name, which looks at nothing else."""
+
+    def fit(self) -> None:
+        """Do nothing."""
+
+    def score(self) -> None:
+        """Do nothing."""
+
+
 def find_scoring(given: Any, y: NDArray[Any], weight: Array | None = None) -> Scoring:
-    """Return a score by its name, as scikit-learn's, or the one that a user's scorer gives."""
-    if given is None or given == "accuracy":
+    """Return a score of classes by its name, as scikit-learn's, or the one that a user's scorer gives."""
+    name = "accuracy" if given is None else given
+    if name == "accuracy":
         return ACCURACY
     classes, positive = np.unique(y), find_positive(y, weight)
-    is_name = isinstance(given, str)
-    is_of_one = is_name and given in ABOUT_ONE_CLASS and len(classes) == 2
-    of_one = f" of {classes[positive]}" if is_of_one else ""
-    if not is_name or given not in KNOWN:
-        return of_whole_folds(given, find_scorer(given, classes, positive), of_one, positive)
-    shown, meaning, slope, best, balances = KNOWN[given]
-    shown += of_one
-    if given == "neg_log_loss":
-        metric = make_metric("log_loss", shown, meaning)._replace(greater_is_better=False)
-    else:
-        metric = make_metric(given, shown, meaning)
-    return Scoring(given, metric, slope, None, best, positive, balances)
+    of_one = isinstance(name, str) and name in ABOUT_ONE_CLASS and len(classes) == 2
+    about = f" of {classes[positive]}" if of_one else ""
+    known = KNOWN.get(name) if isinstance(name, str) else None
+    if known is None:
+        return of_whole_folds(given, find_scorer(given, classes, positive), about, positive)
+    return known.scoring(name, about, positive)
+
+
+def find_number_scoring(given: Any, y: Array) -> Scoring:
+    """Return a score of numbers by its name, as scikit-learn's, or the one that a user's scorer gives."""
+    name = R2 if given is None else given
+    known = NUMBER_SCORES.get(name) if isinstance(name, str) else None
+    if known is None:
+        return of_whole_folds(given, as_scorer(given))
+    return known.scoring(name)._replace(unit=float(np.std(y)) ** known.power or 1.0)
+
+
+def is_absolute(scoring: Scoring) -> bool:
+    """Return whether the median, and not the mean, is what a score asks for."""
+    return "absolute" in scoring.name
 
 
 def of_whole_folds(given: Any, scorer: Any, of_one: str = "", positive: int = 1) -> Scoring:
     """Return a score that is known for whole folds only; a user's own scorer gets no weights."""
     name = given if isinstance(given, str) else getattr(given, "__name__", "score")
     metric = make_metric(name, f"{name}{of_one}", "the mean over folds")
-    weighs = isinstance(given, str) and scorer._accept_sample_weight()
+    weighs = isinstance(given, str) and takes_weights(scorer)
     return Scoring(name, metric, None, scorer, 0.0, positive, weighs=weighs)
 
 
@@ -298,43 +387,110 @@ def cost(judged: Judged, costs: tuple[float, float]) -> Slope:
     return of_means(-(costs[0] * (said & ~truth) + costs[1] * (truth & ~said)), judged.weight)
 
 
-KNOWN: dict[str, tuple[str, str, Callable[[Judged], Slope], float, bool]] = {
-    "balanced_accuracy": (
+def r2(judged: Judged) -> Slope:
+    """Return 1 − A / B, the share of the variance that is predicted."""
+    y, w = judged.truth, judged.weight
+    off, away = (y - judged.predicted) ** 2, (y - np.average(y, weights=w)) ** 2
+    A, B = float(w @ off), float(w @ away)
+    if len(y) < 2:
+        raise ValueError(
+            "a fold tests a single sample, and R² needs several: use fewer folds or another scoring"
+        )
+    if B == 0.0:  # then scikit-learn says this
+        return float(A == 0.0), np.zeros(len(y))
+    return 1.0 - A / B, (A * away / B - off) / B
+
+
+def squared(judged: Judged) -> Slope:
+    """Return minus the mean squared error."""
+    return of_means(-((judged.truth - judged.predicted) ** 2), judged.weight)
+
+
+def root_squared(judged: Judged) -> Slope:
+    """Return minus the root of the mean squared error."""
+    score, slope = squared(judged)
+    root = float(np.sqrt(-score))
+    return -root, slope / (2.0 * root) if root > 0.0 else slope
+
+
+def absolute(judged: Judged) -> Slope:
+    """Return minus the mean absolute error."""
+    return of_means(-np.abs(judged.truth - judged.predicted), judged.weight)
+
+
+def absolute_percentage(judged: Judged) -> Slope:
+    """Return minus the mean of the absolute error as a share of the target."""
+    size = np.maximum(np.abs(judged.truth), np.finfo(np.float64).eps)
+    return of_means(-np.abs(judged.truth - judged.predicted) / size, judged.weight)
+
+
+class Known(NamedTuple):
+    """A score of which the losses of single samples are known."""
+
+    shown: str
+    meaning: str
+    slope: Callable[[Judged], Slope]
+    best: float = 1.0
+    balances: bool = False
+    key: str = ""  # of its value, if that is the score with the other sign
+    power: int = 0  # of the target's unit
+
+    def scoring(self, name: str, about: str = "", positive: int = 1) -> Scoring:
+        """Return the score, about a class if there is one."""
+        metric = make_metric(self.key or name, self.shown + about, self.meaning)
+        metric = metric._replace(greater_is_better=not self.key, of_target=self.power > 0)
+        return Scoring(name, metric, self.slope, None, self.best, positive, self.balances)
+
+
+OF_EACH = "the mean over classes of the "
+KNOWN = {
+    "balanced_accuracy": Known(
         "balanced accuracy",
-        "the mean over classes of the share of their samples that are predicted right",
+        f"{OF_EACH}share of their samples that are predicted right",
         balanced_accuracy,
-        1.0,
-        True,
+        balances=True,
     ),
-    "roc_auc": (
+    "roc_auc": Known(
         "ROC AUC",
         "how often a sample of a class has a larger decision value than one of another (0.5 is chance)",
         roc_auc,
-        1.0,
-        False,
     ),
-    "roc_auc_ovr": (
-        "ROC AUC",
-        "the mean over classes of the ROC AUC of each against the rest",
-        roc_auc,
-        1.0,
-        False,
-    ),
-    "average_precision": (
+    "roc_auc_ovr": Known("ROC AUC", f"{OF_EACH}ROC AUC of each against the rest", roc_auc),
+    "average_precision": Known(
         "average precision",
         "the mean precision at the samples of the class, from the largest decision value down",
         average_precision,
-        1.0,
-        True,
+        balances=True,
     ),
-    "f1": ("F1", "the harmonic mean of precision and recall", f1, 1.0, True),
-    "f1_macro": (
-        "macro F1",
-        "the mean over classes of the harmonic mean of precision and recall",
-        f1_macro,
-        1.0,
-        True,
+    "f1": Known("F1", "the harmonic mean of precision and recall", f1, balances=True),
+    "f1_macro": Known("macro F1", f"{OF_EACH}harmonic mean of precision and recall", f1_macro, balances=True),
+    "neg_log_loss": Known(
+        "log loss", "the mean of −log of the true class's probability", log_loss, 0.0, key="log_loss"
     ),
-    "neg_log_loss": ("log loss", "the mean of −log of the true class's probability", log_loss, 0.0, False),
+}
+NUMBER_SCORES = {
+    R2: Known("R²", "the share of the variance that is predicted (1 is best, 0 is the mean)", r2, 0.0),
+    "neg_root_mean_squared_error": Known(
+        "RMSE",
+        "the root of the mean squared error, in units of the target",
+        root_squared,
+        0.0,
+        False,
+        "rmse",
+        1,
+    ),
+    "neg_mean_squared_error": Known(
+        "mean squared error", "in squared units of the target", squared, 0.0, False, "mse", 2
+    ),
+    "neg_mean_absolute_error": Known(
+        "mean absolute error", "in units of the target", absolute, 0.0, False, "mae", 1
+    ),
+    "neg_mean_absolute_percentage_error": Known(
+        "mean absolute percentage error",
+        "absolute errors as shares of the target",
+        absolute_percentage,
+        0.0,
+        key="mape",
+    ),
 }
 ACCURACY = Scoring("accuracy", ERROR, accuracy)

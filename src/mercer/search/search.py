@@ -15,10 +15,15 @@ from mercer._typing import Array
 from mercer.pairs import Pairs
 from mercer.scikit import with_callbacks
 from mercer.search.body import KernelSearch
-from mercer.search.number_scoring import R2, find_number_scoring
 from mercer.search.result import SearchWarning
-from mercer.search.scorers import find_positive, find_scorer
-from mercer.search.scoring import find_costs, find_scoring
+from mercer.search.scoring import (
+    R2,
+    find_costs,
+    find_number_scoring,
+    find_positive,
+    find_scorer,
+    find_scoring,
+)
 from mercer.search.task import LabelTask, NumberTask, Samples
 from mercer.validation import check_target
 
@@ -60,7 +65,7 @@ class KernelSearchCV(ClassifierMixin, KernelSearch):
         with `scoring`.
     cv : int, splitter or iterable, default=5
         Number of folds, fewer if a class has fewer samples; or what gives training and test samples, as in
-        scikit-learn. A number with `groups` keeps each group together. More than 5000 samples take fewer.
+        scikit-learn. A number with `groups` keeps each group together. More than 2000 samples take fewer.
     budget : float or None, default=None
         Time budget in seconds. What is done when the time is up is ranked; half of it at most is kept for the
         last fits. Without one the result does not depend on the machine.
@@ -297,7 +302,7 @@ class KernelSearchRegressor(RegressorMixin, KernelSearch):
     ----------
     candidates : dict, list or None, default=None
         As in `KernelSearchCV`, of regressors. Names alone are those of mercer's candidates: "tree",
-        "perceptron", "RBF-ridge", "stump", "relevance", "linear".
+        "perceptron", "RBF-ridge", "stump", "relevance", "linear", "forest", "boosting".
     scoring : str, callable or None, default=None
         What candidates are judged by, as scikit-learn calls it: "r2" (None), "neg_root_mean_squared_error",
         "neg_mean_squared_error", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error"; or another

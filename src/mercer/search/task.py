@@ -35,8 +35,7 @@ from mercer.search.candidates import (
 )
 from mercer.search.decisions import Decision, decision_values
 from mercer.search.fitting import Fitted, Scaled, fit_samples
-from mercer.search.number_scoring import JudgedNumbers, is_absolute
-from mercer.search.scoring import ACCURACY, Judged, Scoring
+from mercer.search.scoring import ACCURACY, Judged, Scoring, is_absolute
 from mercer.search.spread import Spread
 
 RARE = 1.0 / 12.0  # of the samples: a class with less is found by few scores
@@ -224,8 +223,8 @@ class LabelTask:
         judged = Judged(
             self.label[rows],
             chosen,
-            decisions,
             self.samples.weights[rows],
+            decisions,
             self.classes,
             self.scoring.positive,
         )
@@ -397,7 +396,7 @@ class NumberTask:
 
     def losses(self, values: Array, rows: Index) -> Array:
         """Return the losses of predictions."""
-        judged = JudgedNumbers(
+        judged = Judged(
             np.asarray(self.samples.y, dtype=np.float64)[rows],
             self._numbers(values[:, 0]),
             self.samples.weights[rows],

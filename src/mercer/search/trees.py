@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array, Index
@@ -55,7 +55,7 @@ class Sum(NamedTuple):
             n_features,
         )
         column = np.array([tree.column for tree in grown], dtype=np.intp)
-        return cls(kernel, value.astype(np.float32), column, start)
+        return cls(kernel, value.astype(np.float32) if value.shape[1] > 1 else value, column, start)
 
     def __call__(self, X: Array) -> Array:
         """Return the sums, (n_rows, n_columns)."""
@@ -233,3 +233,74 @@ class BoostingClassifier(TreeClassifier):
             random_state=self.random_state,
         ).fit(X, y, sample_weight=sample_weight)
         return trees_of_boosting(boosting), boosting._baseline_prediction[0].copy()
+
+
+class ForestRegressor(RegressorMixin, TreeMember):
+    """A forest of numbers: the mean of its trees. Parameters are those of `ForestClassifier`.
+
+    Random splits try all features at a split, the best ones a third of them.
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 150,
+        random_splits: bool = True,
+        min_samples_leaf: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.random_splits = random_splits
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def _grow(self, X: Array, y: NDArray[Any], sample_weight: Any) -> tuple[list[Grown], Array]:
+        from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor  # which takes a while
+
+        kind, tried = (ExtraTreesRegressor, 1.0) if self.random_splits else (RandomForestRegressor, 1.0 / 3.0)
+        forest = kind(
+            self.n_trees,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=tried,
+            random_state=self.random_state,
+        )
+        return trees_of_forest(forest.fit(X, y, sample_weight=sample_weight)), np.zeros(1)
+
+    def predict(self, X: Any) -> Array:
+        """Return the mean of the trees."""
+        mean: Array = self._sum(X)[:, 0] / len(self.sum_.column)
+        return mean
+
+
+class BoostingRegressor(RegressorMixin, TreeMember):
+    """Gradient boosting of trees on histograms, of numbers. Parameters are those of `BoostingClassifier`."""
+
+    def __init__(
+        self,
+        n_rounds: int = 120,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 16,
+        random_state: Any = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.random_state = random_state
+
+    def _grow(self, X: Array, y: NDArray[Any], sample_weight: Any) -> tuple[list[Grown], Array]:
+        from sklearn.ensemble import HistGradientBoostingRegressor  # which takes a while
+
+        mean, unit = float(np.mean(y)), float(np.std(y)) or 1.0  # it computes in single precision
+        boosting = HistGradientBoostingRegressor(
+            max_iter=self.n_rounds,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            early_stopping=False,
+            random_state=self.random_state,
+        ).fit(X, (y - mean) / unit, sample_weight=sample_weight)
+        trees = [tree._replace(value=unit * tree.value) for tree in trees_of_boosting(boosting)]
+        return trees, np.array([mean + unit * float(np.ravel(boosting._baseline_prediction)[0])])
+
+    def predict(self, X: Any) -> Array:
+        """Return the sum of the trees."""
+        total: Array = self._sum(X)[:, 0]
+        return total

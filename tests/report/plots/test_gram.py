@@ -53,8 +53,8 @@ def test_a_few_odd_rows_do_not_take_all_colours_for_themselves(rng):
     assert high - low < 2.0
 
 
-def test_the_bar_beside_a_gram_matrix_can_be_left_out(iris):
-    with_bar, without = plot_gram(RBF(), *iris), plot_gram(RBF(), *iris, bar=False)
+def test_a_gram_matrix_with_given_limits_has_no_bar(iris):
+    with_bar, without = plot_gram(RBF(), *iris), plot_gram(RBF(), *iris, limits=(0.0, 1.0))
     assert len(with_bar.child_axes) == 1
     assert not without.child_axes
     assert_array_equal(with_bar.images[0].get_array(), without.images[0].get_array())

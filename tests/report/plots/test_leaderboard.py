@@ -50,7 +50,7 @@ def test_while_a_search_runs_no_winner_is_marked():
 def test_a_leaderboard_of_pairs_shows_the_auc():
     values = {"boosted": (0.9, 0.01), "plain": (0.8, NAN), "idealized": (0.7, 0.01)}
     ax = plot_leaderboard(result_of(values, AUC, reference="plain"))
-    assert ax.get_xlabel() == "cross-validated AUC ± one standard error"
+    assert ax.get_xlabel() == "AUC ± one standard error\ndashed: plain"
     assert_array_equal(ax.containers[0].lines[0].get_xdata(), [0.9, 0.8, 0.7])
     (reference,) = dashed(ax)
     assert list(reference.get_xdata()) == [0.8, 0.8]
@@ -75,7 +75,8 @@ def test_a_fitted_search_is_drawn_as_its_result_is():
     search = KernelSearchCV(some, cv=2, random_state=0).fit(*load_iris(return_X_y=True))
     first, second = plot_leaderboard(search), plot_leaderboard(search.result_)
     for ax in (first, second):
-        assert_array_equal(ax.containers[0].lines[0].get_xdata(), search.leaderboard_["error"])
+        without_baseline = search.leaderboard_["error"].drop(search.result_.baseline)
+        assert_array_equal(ax.containers[0].lines[0].get_xdata(), without_baseline)
     assert first.get_xlabel() == second.get_xlabel()
 
 

@@ -8,20 +8,16 @@ import pytest
 from matplotlib import pyplot as plt
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer import BoostedKernel, KernelBoost, KernelSVC, Pairs
+from mercer import Pairs
 from mercer.kernels import Stump
 from mercer.report import (
-    plot_confusion,
     plot_embedding,
-    plot_gaussians,
     plot_gram,
     plot_leaderboard,
     plot_pair_distances,
-    plot_rounds,
-    staged_errors,
 )
 from mercer.report.plots.style import COLOURS, colour_of, marker_of, plain_text
-from report.drawn import board, one_mixture, result_of
+from report.drawn import board, result_of
 
 NASTY = np.array(
     ["<script>alert(1)</script>", "$x_1^2$ a_b^{", "$", r"back\slash \$ {", "two\nlines\x00", "字"]
@@ -49,9 +45,7 @@ def test_the_colours_contrast_with_light_and_dark_ground():
 def test_names_are_shown_letter_by_letter_and_never_as_mathematics(rng, dark):
     X, y = rng.normal(size=(24, 2)), np.tile(NASTY, 4)
     with plt.style.context("dark_background" if dark else "default"):
-        mixture = one_mixture([0.0, 0.0], [1.0, 1.0])
-        drawn = [plot_gram(RBF(), X, y), plot_embedding(RBF(), X, y), plot_gaussians(mixture, X, y)]
-        drawn.append(plot_confusion(y, y[::-1]))
+        drawn = [plot_gram(RBF(), X, y), plot_embedding(RBF(), X, y)]
         drawn.append(plot_leaderboard(result_of(dict.fromkeys(NASTY, (0.1, 0.01)), reference=NASTY[1])))
         for ax in drawn:
             ax.figure.canvas.draw()  # mathematics that is wrong raises here
@@ -73,26 +67,20 @@ def test_a_long_name_is_shortened():
 
 
 @pytest.mark.parametrize("scheme", ["default", "dark_background"])
-def test_the_lines_have_the_colour_of_text(rng, scheme):
+def test_the_lines_have_the_colour_of_text(scheme):
     with plt.style.context(scheme):
         ink = matplotlib.rcParams["text.color"]
         (reference,) = [line for line in plot_leaderboard(board()).lines if line.get_linestyle() == "--"]
-        (ellipse,) = plot_gaussians(one_mixture([0.0, 0.0], [1.0, 1.0]), rng.normal(size=(5, 2))).lines
-        assert reference.get_color() == ellipse.get_color() == ink
+        assert reference.get_color() == ink
 
 
 def test_each_draws_into_given_axes_and_returns_them(iris):
     X, y = iris
-    model = KernelSVC(BoostedKernel(n_rounds=3), relative_C=True).fit(X, y)
-    mixture = KernelBoost(n_rounds=1, random_state=0).fit(X, y)
     figure, grid = plt.subplots(3, 3)
     axes = grid.ravel()
     assert plot_gram(Stump(), X, y, axes[0]) is axes[0]
     assert plot_embedding(Stump(), X, y, axes[1]) is axes[1]
     assert plot_leaderboard(board(), axes[2]) is axes[2]
-    assert plot_confusion(y, y, axes[3]) is axes[3]
-    assert plot_rounds(staged_errors(model, X, y, X, y), axes[4]) is axes[4]
-    assert plot_gaussians(mixture, X, y, axes[5]) is axes[5]
     assert plot_pair_distances(Stump(), X, Pairs([(0, 1)], [(0, 2)]), axes[6]) is axes[6]
     assert plt.get_fignums() == [figure.number]
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from mercer.report.sections.calibration import (
-    tabulate,
-)
+from mercer.report.sections.labels import tabulate
 
 
 def test_lines_count_samples_and_say_how_often_they_were_right():

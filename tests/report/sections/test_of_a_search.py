@@ -18,7 +18,7 @@ def searched():
     X = rng.normal(size=(240, 3))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=240) > 1.2, "yes", "no")
     search = KernelSearchCV(["linear", "stump"], scoring="f1", random_state=0, cv=3).fit(X, y)
-    return search, X, y, Report(search, X, y, questions=["good", "uses"])
+    return search, X, y, Report(search, X, y, questions=["good", "uses", "fails"])
 
 
 def test_the_confusions_are_those_of_held_out_predictions(searched, coarse_pictures):
@@ -32,7 +32,7 @@ def test_a_campaign_that_flags_the_surest_tenth_finds_what_sorting_says(searched
     search, _, y, report = searched
     order = np.argsort(-search.held_out_.said[:, 1], kind="stable")[:24]
     truth = y[search.held_out_.rows] == "yes"
-    line = next(row for row in section(report, "curves").tables[0].rows if row[0] == "10 %")
+    line = next(row for row in section(report, "thresholds").tables[0].rows if row[0] == "10 %")
     assert line[2:] == [
         f"{100 * truth[order].sum() / truth.sum():.1f} %",
         f"{100 * truth[order].mean():.1f} %",
@@ -40,7 +40,7 @@ def test_a_campaign_that_flags_the_surest_tenth_finds_what_sorting_says(searched
 
 
 def test_the_column_that_decides_matters_most(searched):
-    assert section(searched[3], "relevance").tables[-1].rows[0][0] == "x0"
+    assert section(searched[3], "effects").tables[-1].rows[0][0] == "x0"
 
 
 def test_every_member_of_the_model_has_its_share_in_the_ranking(searched):
@@ -48,7 +48,10 @@ def test_every_member_of_the_model_has_its_share_in_the_ranking(searched):
     (table,) = section(report, "leaderboard").tables
     shares = {row[0]: row[table.columns.index("share")] for row in table.rows}
     assert {name for name, share in shares.items() if share} == search.result_.stars()
-    assert search.result_.decision in report.headline.sentences
+    assert (
+        search.result_.decision
+        in {question: answer for question, _, answer in report.answers}["Which threshold?"]
+    )
 
 
 def test_numbers_are_those_that_were_held_out(coarse_pictures, rng):

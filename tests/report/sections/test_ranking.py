@@ -47,7 +47,7 @@ def test_the_winner_is_marked_and_its_honest_error_is_at_the_top(tmp_path, iris)
     search = search_for({"linear": KernelSVC(), "RBF-SVM": SVC(C=1e-9)}, *iris)
     found = report(tmp_path, search, *iris)
     assert len(re.findall('class="best"', found.html)) == 1
-    (pixels,) = found.pixels("The error of 3 candidates")
+    (pixels,) = found.pixels("The error of 2 candidates")
     star = matplotlib.colors.to_rgb(leaderboard.MARKED)
     assert (np.abs(pixels - star).max(axis=2) < 0.05).any()
     assert re.search('<tr[^>]* class="best"><th [^>]*>linear</th>', found.html)

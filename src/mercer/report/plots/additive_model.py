@@ -62,8 +62,7 @@ def read_model(model: Any, problem: int | None, names: Sequence[str] | None) -> 
     *scalers, svm = steps
     if not isinstance(svm, StumpSVC | StumpRegressor):
         raise TypeError(
-            f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC, StumpRegressor, or one of "
-            "these with CV."
+            f"{type(svm).__name__} has no shape functions: give a fitted StumpSVC or StumpRegressor."
         )
     check_is_fitted(svm)
     shapes, classes = _read_regressor(svm, problem) if is_regressor(svm) else _read_classifier(svm, problem)
@@ -81,27 +80,14 @@ def _read_regressor(model: Any, target: int | None) -> tuple[list[ShapeFunction]
 
 
 def _read_classifier(svm: Any, problem: int | None) -> tuple[list[ShapeFunction], tuple[str, str]]:
-    k = _check_problem(svm, problem)
-    shapes = svm.shape_functions_ if len(svm.classes_) == 2 else svm.shape_functions_[k]
-    return shapes, _problems(svm)[k]
-
-
-def _problems(svm: Any) -> list[tuple[str, str]]:
-    """Return the names of the classes of every two-class problem, in the order of `shape_functions_`."""
     names = [str(label) for label in svm.classes_]
-    if len(names) > 2 and svm.multi_class == "ovr":
-        return [("the rest", name) for name in names]
-    return list(combinations(names, 2))
-
-
-def _check_problem(svm: Any, problem: int | None) -> int:
-    problems = _problems(svm)
-    if problem is None and len(problems) == 1:
-        return 0
-    if problem is None or not 0 <= problem < len(problems):
+    is_ovr = len(names) > 2 and svm.multi_class == "ovr"
+    problems = [("the rest", name) for name in names] if is_ovr else list(combinations(names, 2))
+    k = 0 if problem is None and len(problems) == 1 else problem
+    if k is None or not 0 <= k < len(problems):
         known = ", ".join(f"problem={k} ({b} against {a})" for k, (a, b) in enumerate(problems))
         raise ValueError(f"Choose one of the model's {len(problems)} two-class problems: {known}.")
-    return problem
+    return (svm.shape_functions_ if len(names) == 2 else svm.shape_functions_[k]), problems[k]
 
 
 def check_feature_names(model: Any, n_features: int, names: Sequence[str] | None) -> list[str]:

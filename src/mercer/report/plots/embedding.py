@@ -3,20 +3,20 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
-from sklearn.preprocessing import KernelCenterer
-from sklearn.utils.extmath import svd_flip
+from sklearn.decomposition import KernelPCA
 
 from mercer._typing import Array
 from mercer.report.plots.gram import gram_matrix
 from mercer.report.plots.style import (
-    Classes,
-    draw_legend,
-    draw_rows,
+    LEGEND_LETTERS,
+    LONGEST_NAME,
+    colour_of,
     ink,
     make_axes,
+    marker_of,
     plain_text,
     read_classes,
+    tidy,
 )
 
 SIZE = (4.5, 4.1)  # inches
@@ -69,42 +69,33 @@ def plot_embedding(kernel: Any, X: Any, y: Any = None, ax: Any = None) -> Any:
     places, shares = map_rows(K)
     ax = make_axes(ax, SIZE)
     size = SPECK * min(1.0, 300.0 / len(places)) + 4.0
-    draw_rows(ax, places, classes, size=size, alpha=0.8)
-    _label_axes(ax, shares)
-    if y is not None:
-        _name_classes(ax, classes, places)
+    for k, name in enumerate(classes.names):
+        look = {"c": colour_of(k), "marker": marker_of(k), "label": plain_text(name)}
+        ax.scatter(*places[classes.rows(k)].T, s=size, alpha=0.8, lw=0, **look)
+    for axis, which, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares, strict=True):
+        axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the variance")
+        axis.set_ticks([])
+    ax.set_aspect("equal", adjustable="datalim")  # distances are what the map is about
+    tidy(ax)
+    if y is not None and len(classes.names) <= MOST_IN_LEGEND:
+        longest = min(LONGEST_NAME, max(map(len, classes.names)))
+        columns = max(1, min(len(classes.names), LEGEND_LETTERS // (longest + 5)))
+        spaces = {"handletextpad": 0.2, "columnspacing": 1.2, "bbox_to_anchor": (0.5, -0.1)}
+        ax.legend(loc="upper center", ncols=columns, frameon=False, **spaces)
+    elif y is not None:
+        for k, name in enumerate(classes.names):
+            middle = np.median(places[classes.rows(k)], axis=0)
+            ax.annotate(plain_text(name, 8), middle, color=ink(), ha="center", va="center", weight="bold")
     return ax
 
 
 def map_rows(K: Array) -> Map:
     """Return the first two coordinates of kernel PCA; zero where there are no more directions."""
-    n = len(K)
-    centred = KernelCenterer().fit_transform((K + K.T) / 2.0)
-    values, vectors = eigh(centred, subset_by_index=[max(0, n - 2), n - 1])
-    found = np.maximum(values[::-1], 0.0)
-    # the sign of an eigenvector means nothing: let the largest entry be positive
-    vectors, _ = svd_flip(vectors[:, ::-1], None)
-    places = np.zeros((n, 2))
-    places[:, : len(found)] = vectors * np.sqrt(found)
-    total = float(np.trace(centred))
-    shares = np.zeros(2)
+    pca = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
+    found = pca.fit_transform((K + K.T) / 2.0)
+    total = float(np.trace(K) - K.sum() / len(K))  # of the matrix when it is centred
+    places, shares = np.zeros((len(K), 2)), np.zeros(2)
+    places[:, : found.shape[1]] = found
     if total > 0:
-        shares[: len(found)] = np.minimum(found / total, 1.0)
+        shares[: found.shape[1]] = np.minimum(pca.eigenvalues_ / total, 1.0)
     return Map(places, shares)
-
-
-def _label_axes(ax: Any, shares: Array) -> None:
-    for axis, which, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares, strict=True):
-        axis.set_label_text(f"{which} axis: {100 * share:.0f} % of the variance")
-        axis.set_ticks([])
-    ax.set_aspect("equal", adjustable="datalim")  # distances are what the map is about
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _name_classes(ax: Any, classes: Classes, places: Array) -> None:
-    if len(classes.names) <= MOST_IN_LEGEND:
-        draw_legend(ax, classes.names)
-        return
-    for k, name in enumerate(classes.names):
-        middle = np.median(places[classes.rows(k)], axis=0)
-        ax.annotate(plain_text(name, 8), middle, color=ink(), ha="center", va="center", weight="bold")

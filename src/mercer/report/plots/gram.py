@@ -16,13 +16,7 @@ CLIPPED = 3.0  # percent of the values at either end that share the end's colour
 
 
 def plot_gram(
-    kernel: Any,
-    X: Any,
-    y: Any = None,
-    ax: Any = None,
-    *,
-    bar: bool = True,
-    limits: tuple[float, float] | None = None,
+    kernel: Any, X: Any, y: Any = None, ax: Any = None, *, limits: tuple[float, float] | None = None
 ) -> Any:
     """Draw the Gram matrix of samples, sorted by class [as CKS02, Fig. 3; KT03, Fig. 1].
 
@@ -40,11 +34,9 @@ def plot_gram(
         Their classes. None: the samples stay in their order.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure with pyplot.
-    bar : bool, default=True
-        Whether to draw a colour bar.
     limits : (float, float), default=None
         The values of the darkest and the brightest colour, to compare several matrices. None: those of this
-        one, but for three percent at either end.
+        one, but for three percent at either end, with a bar beside it.
 
     Returns
     -------
@@ -69,7 +61,7 @@ def plot_gram(
     smoothing = "nearest" if len(K) <= FEW_ROWS else "auto"
     shown = K[np.ix_(order, order)]
     image = ax.imshow(shown, cmap=MATRIX_COLOURS, vmin=low, vmax=high, interpolation=smoothing)
-    if bar:  # inside the axes' own frame, it is as high as the matrix, whatever the layout makes of it
+    if limits is None:  # inside the axes' own frame, the bar is as high as the matrix
         from matplotlib.ticker import MaxNLocator
 
         drawn = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, 0.0, 0.045, 1.0)), ticks=MaxNLocator(4))

@@ -1,13 +1,13 @@
 """How far apart similar and dissimilar pairs are, in the feature space of a kernel."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.pairs import Pairs
-from mercer.report.plots.style import COLOURS, make_axes
+from mercer.report.plots.style import COLOURS, make_axes, tidy
 from mercer.search.pairs import pair_distances
 
 SIZE = (4.5, 3.2)  # inches
@@ -45,23 +45,21 @@ def plot_pair_distances(kernel: Any, X: Any, pairs: Any, ax: Any = None) -> Any:
     """
     rows = np.asarray(X, dtype=np.float64)
     kinds = Pairs(*pairs).check(len(rows))
-    distances = [kernel_distances(kernel, rows, kind) for kind in kinds]
+    distances = [np.sqrt(pair_distances(kernel, rows, kind)) if len(kind) else np.zeros(0) for kind in kinds]
+    return draw_distances(distances, make_axes(ax, SIZE))
+
+
+def draw_distances(distances: Sequence[Array], ax: Any) -> Any:
+    """Draw the histograms of the distances of similar and of dissimilar pairs."""
     longest = max((float(d.max()) for d in distances if len(d)), default=0.0)
     edges = np.linspace(0.0, longest or 1.0, N_BARS + 1)
-    ax = make_axes(ax, SIZE)
-    for name, colour, hatch, d in zip(
-        ("similar", "dissimilar"), COLOURS, ("", "///"), distances, strict=False
-    ):
+    looks = (("similar", COLOURS[0], ""), ("dissimilar", COLOURS[1], "///"))
+    for (name, colour, hatch), d in zip(looks, distances, strict=True):
         shares = np.histogram(d, edges)[0] / max(len(d), 1)
         ax.stairs(shares, edges, fill=True, color=colour, alpha=0.45, hatch=hatch, label=f"{name} ({len(d)})")
     ax.set(xlabel="distance by the kernel", ylabel="share of the pairs")
     ax.set_ylim(bottom=0.0)
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the bars
     return ax
-
-
-def kernel_distances(kernel: Any, X: Array, pairs: NDArray[np.intp]) -> Array:
-    """Return √(k(x, x) − 2 k(x, y) + k(y, y)) of each pair, without the Gram matrix of all samples."""
-    return np.sqrt(pair_distances(kernel, X, pairs)) if len(pairs) else np.zeros(0)

@@ -1,14 +1,14 @@
 """The shape functions of an additive model as small multiples: all of it, one panel per feature."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mercer._typing import Array
 from mercer.report.plots.additive_model import AdditiveModel, read_model
-from mercer.report.plots.style import COLOURS, ink, new_figure, plain_text
+from mercer.report.plots.style import COLOURS, ink, new_figure, plain_text, tidy
 
 MOST_PANELS = 12  # drawn unless `features` says otherwise
 COLUMNS = 4
@@ -38,7 +38,7 @@ def plot_shapes(
 
     Parameters
     ----------
-    model : StumpSVC, StumpSVC, StumpRegressor or StumpRegressor, or a pipeline that ends in one
+    model : StumpSVC or StumpRegressor, or a pipeline that ends in one
         A fitted model. Of a pipeline of linear scalers (`ClippedScaler`, `MinMaxScaler`,
         `StandardScaler`, `MaxAbsScaler`, `RobustScaler`) and the model, the x axes
         show the values before scaling.
@@ -72,60 +72,40 @@ def plot_shapes(
     3
     """
     given = None if axes is None else np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-    features = len(given) if features is None and given is not None else features
-    plan = prepare_shapes(model, features, feature_names, X, problem)
-    if given is None:
-        n_columns = min(COLUMNS, len(plan.chosen))
-        n_lines = -(-len(plan.chosen) // n_columns)
-        size = (PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_lines + 0.4)
-        return draw_panels(new_figure(size, "constrained"), plan, n_columns)
-    if len(given) != len(plan.chosen):
-        raise ValueError(f"There are {len(given)} axes for {len(plan.chosen)} features: give one for each.")
-    return _draw(given, plan)
-
-
-class Plan(NamedTuple):
-    """What is drawn: a model, the features in order, and samples to show below the curves."""
-
-    additive: AdditiveModel
-    chosen: list[int]
-    rows: Array | None
-
-
-def prepare_shapes(model: Any, features: Any, names: Any, X: Any, problem: int | None) -> Plan:
-    """Read the model and choose the features; as many as there are for a larger number."""
-    additive = read_model(model, problem, names)
+    additive = read_model(model, problem, feature_names)
     rows = None if X is None else additive.check_rows(X)
-    return Plan(additive, _choose(additive, features, rows), rows)
+    chosen = _choose(additive, len(given) if features is None and given is not None else features, rows)
+    panels = _make_panels(additive, len(chosen), rows is not None) if given is None else given
+    if len(panels) != len(chosen):
+        raise ValueError(f"There are {len(panels)} axes for {len(chosen)} features: give one for each.")
+    lowest, highest = _vertical_range(additive, chosen, rows is not None)
+    for ax, d in zip(panels, chosen, strict=True):
+        _draw_shape(ax, additive, d, None if rows is None else rows[:, d])
+        ax.set_ylim(lowest, highest)
+    return panels
 
 
-def draw_panels(figure: Any, plan: Plan, n_columns: int, legend_columns: int = 3) -> NDArray[Any]:
-    """Draw the panels into an empty figure of this many columns, with a legend and a common label."""
+def _make_panels(additive: AdditiveModel, n_panels: int, with_data: bool) -> NDArray[Any]:
+    """Return the panels of a new figure, with a legend and a common label."""
     from matplotlib.patches import Patch
 
-    n_panels, with_data = len(plan.chosen), plan.rows is not None
-    grid = figure.subplots(-(-n_panels // n_columns), n_columns, sharey=True, squeeze=False)
+    n_columns = min(COLUMNS, n_panels)
+    n_lines = -(-n_panels // n_columns)
+    figure = new_figure((PANEL_SIZE[0] * n_columns + 0.4, PANEL_SIZE[1] * n_lines + 0.4), "constrained")
+    grid = figure.subplots(n_lines, n_columns, sharey=True, squeeze=False)
     panels: NDArray[Any] = grid.ravel()
     for unused in panels[n_panels:]:
         unused.remove()
     for ax in grid[:, 1:].ravel():
         ax.tick_params(left=False)
-    sides = zip(plan.additive.sides(), SIDES, strict=True)
+    sides = zip(additive.sides(), SIDES, strict=True)
     keys = [(plain_text(text), colour, WASH) for text, colour in sides]
     keys += [("distribution of the samples", DATA, 1.0)] if with_data else []
     patches = [Patch(color=colour, alpha=alpha, lw=0, label=text) for text, colour, alpha in keys]
-    figure.legend(handles=patches, loc="outside upper center", ncols=legend_columns, frameon=False)
-    what = "prediction" if plan.additive.classes is None else "decision"
+    figure.legend(handles=patches, loc="outside upper center", ncols=3, frameon=False)
+    what = "prediction" if additive.classes is None else "decision"
     figure.supylabel(f"contribution to the {what}", fontsize="medium")
-    return _draw(panels[:n_panels], plan)
-
-
-def _draw(panels: NDArray[Any], plan: Plan) -> NDArray[Any]:
-    lowest, highest = _vertical_range(plan.additive, plan.chosen, plan.rows is not None)
-    for ax, d in zip(panels, plan.chosen, strict=True):
-        _draw_shape(ax, plan.additive, d, None if plan.rows is None else plan.rows[:, d])
-        ax.set_ylim(lowest, highest)
-    return panels
+    return panels[:n_panels]
 
 
 def _choose(additive: AdditiveModel, features: Any, rows: Array | None) -> list[int]:
@@ -165,7 +145,7 @@ def _draw_shape(ax: Any, additive: AdditiveModel, d: int, column: Array | None) 
         draw_data(ax, column)
     ax.set_xlim(left, right)
     ax.set_title(name, fontsize="medium")
-    ax.spines[["top", "right"]].set_visible(False)
+    tidy(ax)
     whole = column is not None and bool(np.all(column == np.round(column)))  # a year has no half
     ax.locator_params(axis="x", nbins=4, integer=whole)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from mercer._typing import Array, Index
+from mercer._typing import Index
 
 # of Okabe and Ito, who chose them for all kinds of colour vision; without black, and yellow last
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b3a200")
@@ -13,6 +13,7 @@ MARKERS = "osD^vPX"  # colours are never the only sign
 MATRIX_COLOURS = "cividis"  # the same to all kinds of colour vision, on light and on dark ground
 LEGEND_LETTERS = 44  # that stand side by side below a picture
 LONGEST_NAME = 24  # letters of a name that a picture has room for
+LARGE = 1e4
 
 
 class Classes(NamedTuple):
@@ -61,27 +62,23 @@ def ink() -> str:
     return str(matplotlib.rcParams["text.color"])
 
 
-def draw_legend(ax: Any, names: list[str]) -> None:
-    """Name what was drawn, below the axes, in as many columns as there is room for."""
-    longest = min(LONGEST_NAME, max(map(len, names)))
-    columns = max(1, min(len(names), LEGEND_LETTERS // (longest + 5)))
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.1),
-        ncols=columns,
-        frameon=False,
-        handletextpad=0.2,
-        columnspacing=1.2,
-    )
+def dashed() -> dict[str, Any]:
+    """Return how lines are drawn that others are compared with."""
+    return {"color": ink(), "lw": 1.0, "ls": (0, (4, 3)), "alpha": 0.6}
 
 
-def draw_rows(ax: Any, places: Array, classes: Classes, *, size: float, alpha: float) -> None:
-    """Draw samples at places in the plane, a colour and a marker for each class."""
-    for k, name in enumerate(classes.names):
-        x1, x2 = places[classes.rows(k)].T
-        ax.scatter(
-            x1, x2, s=size, c=colour_of(k), marker=marker_of(k), alpha=alpha, lw=0, label=plain_text(name)
-        )
+def tidy(ax: Any, *more: str) -> None:
+    """Take away the frame above and to the right."""
+    ax.spines[["top", "right", *more]].set_visible(False)
+
+
+def shorten_numbers(*axes: Any) -> None:
+    """Let large numbers along axes be read as 20k or 1.5M."""
+    from matplotlib.ticker import EngFormatter
+
+    for axis in axes:
+        if np.abs(axis.get_view_interval()).max() >= LARGE:
+            axis.set_major_formatter(EngFormatter(sep=""))
 
 
 def make_axes(ax: Any, size: tuple[float, float]) -> Any:

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.description import count
-from mercer.report.content import Bar, Headline, Subject, duration, spread_of
-from mercer.report.held_out import HeldOut
+from mercer.report.content import Bar, Headline
+from mercer.report.digits import duration
 from mercer.report.sections.ranking import describe_winner
-from mercer.report.targets import target_of
+from mercer.report.subject import Subject
 from mercer.search import Measure
 from mercer.search.words import (
-    compare_with_reference,
+    compare_with_baseline,
     describe_value,
     doubts,
     interval_of,
@@ -27,31 +27,31 @@ def make_headline(subject: Subject) -> Headline:
     """Return what the page says to those who read no further."""
     result = subject.result
     measure = result.measure or Measure(result.metric)
-    new = "pairs" if subject.kind == "pairs" else "samples"
-    sentences = [
-        describe_winner(subject),
-        result.decision,
-        compare_with_reference(result),
-        *doubts(result),
-    ]
+    expected = f"expected {result.metric.name} on new {'pairs' if subject.kind == 'pairs' else 'samples'}"
+    value, what, more = describe_value(measure), expected, interval_of(measure)
+    if subject.kind == "number":  # what a target is off by says more to most than R²
+        more = f"{expected}: {value}{f' ({more})' if more else ''}"
+        data = subject.held_out
+        value = subject.estimate(np.median(np.abs(data.y - data.predicted)))
+        what = f"half of the predictions of {subject.target} are off by less"
+    said_below = compare_with_baseline(result)
     return Headline(
         _title(subject),
-        f"expected {result.metric.name} on new {new}",
-        describe_value(measure),
-        interval_of(measure),
+        value,
+        what,
+        more,
+        expected,
         _bars(subject, measure),
         _facts(subject),
-        [sentence for sentence in sentences if sentence],
-        warn_of_classes(subject.held_out) if subject.kind == "class" else [],
+        [describe_winner(subject), *result.remarks, *(one for one in doubts(result) if one != said_below)],
+        _missed_classes(subject) if subject.kind == "class" else [],
     )
 
 
-def warn_of_classes(data: HeldOut | None) -> list[str]:
+def _missed_classes(subject: Subject) -> list[str]:
     """Say which classes are never predicted, although held-out samples are of them."""
-    if data is None:
-        return []
-    predicted = np.unique(data.predicted)
-    labels, counts = np.unique(data.y, return_counts=True)
+    predicted = np.unique(subject.held_out.predicted)
+    labels, counts = np.unique(subject.held_out.y, return_counts=True)
     missed = [k for k, label in enumerate(labels) if label not in predicted]
     if not missed:
         return []
@@ -64,11 +64,10 @@ def warn_of_classes(data: HeldOut | None) -> list[str]:
 
 
 def _title(subject: Subject) -> str:
-    source = subject.data_name
+    source = subject.about.get("data")
     if subject.kind == "pairs":
         return f"Which rows of {source} are similar" if source else "Which samples are similar"
-    target = subject.target_name or ("the class" if subject.kind == "class" else "the target")
-    return f"Predicting {target}{f' from {source}' if source else ''}"
+    return f"Predicting {subject.target}{f' from {source}' if source else ''}"
 
 
 def _bars(subject: Subject, measure: Measure) -> list[Bar]:
@@ -77,7 +76,7 @@ def _bars(subject: Subject, measure: Measure) -> list[Bar]:
     others = {reference_name(result): result.reference, result.baseline or "": result.baseline}
     values = {"this model": measure}
     for shown, name in others.items():
-        if name in result.names() and result.candidate(name).measure.is_known:
+        if name in result.names():
             values[shown] = result.candidate(name).measure
     known = {name: one for name, one in values.items() if one.is_known}
     longest = max((abs(one.value) for one in known.values()), default=0.0) or 1.0
@@ -98,27 +97,20 @@ def _classes(y: Any) -> str:
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
     """Return the data in numbers, and how long it took."""
-    n_samples, n_features = subject.X.shape
-    n_columns = len(subject.columns)
-    features = count(n_features, "feature")
-    facts = [
-        ("samples", str(n_samples)),
-        ("columns", str(n_columns) if n_columns == n_features else f"{n_columns} ({features})"),
-    ]
+    n_columns, n_features = len(subject.columns), subject.X.shape[1]
+    features = "" if n_columns == n_features else f" ({count(n_features, 'feature')})"
+    facts = [("samples", str(len(subject.frame))), ("columns", f"{n_columns}{features}")]
     if subject.kind == "class":
         facts.append(("classes", _classes(subject.y)))
     elif subject.kind == "number":
-        facts.append(("target", " to ".join(spread_of(subject.y)[:2])))
-        data = subject.held_out
-        if data is not None:
-            half = float(np.median(np.abs(data.y - data.predicted)))
-            facts.append(("half of the predictions are off by less than", target_of(subject).estimate(half)))
-    elif subject.pairs is not None:
-        kinds = zip(subject.pairs, ("similar pairs", "dissimilar pairs"), strict=True)
-        facts += [(name, str(len(kind))) for kind, name in kinds if len(kind)]
+        facts.append(
+            (
+                subject.target.removeprefix("the "),
+                f"{subject.text(subject.y.min())} to {subject.text(subject.y.max())}",
+            )
+        )
     if subject.gaps:
         facts.append(("missing cells", str(sum(subject.gaps.values()) or "none")))
-    if subject.unlabelled is not None:
-        facts.append(("unlabelled", str(len(subject.unlabelled))))
     facts.append(("candidates", str(len(subject.result.compared()))))
-    return facts if np.isnan(subject.seconds) else [*facts, ("time", duration(subject.seconds))]
+    seconds = float(subject.about.get("seconds", "nan"))
+    return facts if np.isnan(seconds) else [*facts, ("time", duration(seconds))]

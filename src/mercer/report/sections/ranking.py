@@ -4,15 +4,18 @@ from typing import Any
 
 from mercer.kernels import Rescaled
 from mercer.kernels.description import count, describe_kernel
-from mercer.report.content import Section, Subject, Table, duration, unbroken
-from mercer.report.picture import Picture, draw_picture
+from mercer.report.content import Section, Table
+from mercer.report.digits import duration, unbroken
+from mercer.report.picture import draw_picture
 from mercer.report.plots.leaderboard import figure_size, plot_leaderboard, scored_candidates
+from mercer.report.subject import Subject
 from mercer.search import CandidateResult, SearchResult
 from mercer.search.result import OUT_OF_TIME
 from mercer.search.words import (
     MEANINGS,
-    PAIRS_DRAWN,
     best_of,
+    compare_with_baseline,
+    compare_with_reference,
     describe_candidate,
     describe_comparison,
     describe_difference,
@@ -28,10 +31,13 @@ from mercer.search.words import (
     is_blend,
     name_blend,
     percent,
+    reference_name,
 )
 
 CORRECTED = "Each value is corrected for the selection among the candidate's own settings."
-
+FOLDS = (
+    "All candidates are scored on the same folds; who falls behind or runs out of time, on the first only."
+)
 BUDGET = "The time budget ended the comparison: another machine may compare more or fewer folds."
 
 
@@ -48,72 +54,45 @@ def describe_winner(subject: Subject) -> str:
     return f"The model is {name_blend(result)}. Its main member is {name}{meaning}.{described}"
 
 
-def show_ranking(subject: Subject) -> Section:
-    """Return the leaderboard, as a picture and as a table."""
-    result = subject.result
-    text = [explain_selection(result), _set_apart_blend(result), describe_end(result)]
-    notes = [
-        expected_on_new_samples(result),
-        "All candidates are scored on the same folds; those that fall behind or run out of time, on the "
-        "first ones only.",
-        BUDGET if result.stopped == "budget" or _ran_out(result) else "",
-        *_describe_scores(subject),
-        describe_rule(result),
-    ]
-    said, more = ([sentence for sentence in some if sentence] for some in (text, notes))
-    return Section("leaderboard", "Ranking", said, [_draw(result)], [tabulate_candidates(result)], more)
-
-
-def _ran_out(result: SearchResult) -> bool:
-    return any(one.status == OUT_OF_TIME for one in result.candidates)
-
-
-def _set_apart_blend(result: SearchResult) -> str:
-    """Say that the blend is not in the ranking; nothing if the winner alone predicts."""
-    if not is_blend(result) or result.measure is None:
-        return ""
-    value = describe_value(result.measure)
-    return (
-        f"These are the candidates one by one. What predicts, and has the expected {result.metric.name} of "
-        f"{value} at the top of the page, is {name_blend(result)}."
-    )
-
-
-def pairs_were_drawn(subject: Subject) -> bool:
-    """Return whether dissimilar pairs had to be drawn, because none were listed."""
-    pairs = subject.pairs
-    return pairs is not None and len(pairs.similar) > 0 and len(pairs.dissimilar) == 0
-
-
 def winning_kernel(search: Any) -> Any:
-    """Return the kernel of the winner for standardised samples, or None if it is not known."""
+    """Return the main member's kernel for standardised samples, or None if it is not known."""
     kernel = search.best_kernel_
     return kernel.base if isinstance(kernel, Rescaled) else kernel
 
 
-def _describe_scores(subject: Subject) -> list[str]:
-    """Say what is measured, and what it is compared with."""
-    said = [describe_metric(subject.result.metric)]
-    said += [] if subject.kind == "pairs" else [CORRECTED]
-    said += [PAIRS_DRAWN] if pairs_were_drawn(subject) else []
-    return [*said, describe_comparison(subject.result)]
-
-
-def _draw(result: SearchResult) -> Picture:
-    n_scored = len(scored_candidates(result))
-    return draw_picture(
+def show_ranking(subject: Subject) -> Section:
+    """Return the leaderboard, as a picture and as a table."""
+    result = subject.result
+    text = [expected_on_new_samples(result), explain_selection(result), describe_end(result)]
+    if is_blend(result) and result.measure is not None:
+        value = describe_value(result.measure)
+        text.append(
+            f"Below are the candidates one by one; the {result.metric.name} of {value} is the blend's."
+        )
+    is_cut = result.stopped == "budget" or any(one.status == OUT_OF_TIME for one in result.candidates)
+    corrected = "" if subject.kind == "pairs" else CORRECTED
+    notes = [describe_metric(result.metric), corrected, describe_comparison(result), FOLDS]
+    notes += [BUDGET if is_cut else "", describe_rule(result)]
+    itself = f"It is {reference_name(result)} itself." if result.winner == result.reference else ""
+    versus = [compare_with_reference(result) or itself or "No other model was compared with it."]
+    versus += [compare_with_baseline(result)]
+    scored = len(scored_candidates(result))
+    picture = draw_picture(
         lambda figure: plot_leaderboard(result, figure.subplots()),
-        figure_size(n_scored),
-        alt=f"The {result.metric.name} of {count(n_scored, 'candidate')} with error bars, the "
+        figure_size(scored),
+        alt=f"The {result.metric.name} of {count(scored, 'candidate')} with error bars, the "
         f"{best_of(result.metric)} on top; starred members: {', '.join(sorted(result.stars()))}. "
         "The numbers are in the table below.",
     )
+    said, more = ([sentence for sentence in some if sentence] for some in (text, notes))
+    answer = "Better than what?", " ".join(filter(None, versus))
+    return Section("leaderboard", "Ranking", said, [picture], [tabulate_candidates(result)], more, answer)
 
 
 def tabulate_candidates(result: SearchResult) -> Table:
     """Return a line for each candidate, without columns that are empty."""
     columns = ["candidate", "share", result.metric.name, f"against {result.reference}"]
-    columns += ["folds", "what it is", "fit time", "predict time", "settings", "note"]
+    columns += ["folds", "what it is", "fit, predict", "settings", "note"]
     rows = [_cells(one, result) for one in result.candidates]
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]  # the others are empty
     first = best_of(result.metric)
@@ -121,7 +100,7 @@ def tabulate_candidates(result: SearchResult) -> Table:
         f"All candidates, ± one standard error, the {first} first; a star marks members of the model",
         [columns[k] for k in kept],
         [[row[k] for k in kept] for row in rows],
-        best=None if result.winner is None else result.names().index(result.winner),
+        best=[k for k, name in enumerate(result.names()) if name in result.stars()],
         stacks=True,
     )
 
@@ -134,8 +113,7 @@ def _cells(one: CandidateResult, result: SearchResult) -> list[str]:
         unbroken(describe_difference(one.difference, one.measure.metric)),
         str(one.measure.n_folds) if folds_differ(result) and one.measure.n_folds else "",
         describe_candidate(one.name, result),
-        duration(one.fit_seconds),
-        duration(one.predict_seconds),
+        f"{duration(one.fit_seconds)}, {duration(one.predict_seconds)}" if one.measure.is_known else "",
         describe_settings(one.settings),
         one.note,
     ]

@@ -17,9 +17,11 @@ class SimulatedClock:
     """A clock that moves when somebody says so, and a little with each look at it."""
 
     def __init__(self, tick: float = 0.0) -> None:
+        """Start at zero."""
         self.time, self.tick = 0.0, tick
 
     def now(self) -> float:
+        """Return the time."""
         self.time += self.tick
         return self.time
 
@@ -34,25 +36,31 @@ class Costly(BaseEstimator):
         self.inner, self.clock, self.unit, self.power = inner, clock, unit, power
 
     def fit(self, X: Any, y: Any) -> "Costly":
+        """Fit, and let the time pass."""
         self.clock.time += self.unit * (len(X) / 1000.0) ** self.power
         self.fitted_, self.n_rows_ = clone(self.inner).fit(X, y), len(X)
         return self
 
     def predict(self, X: Any) -> Any:
+        """Return what the inner one predicts."""
         return self.fitted_.predict(X)
 
 
 class CostlyClassifier(ClassifierMixin, Costly):
+    """A classifier that takes time."""
+
     @property
     def classes_(self) -> Any:
+        """Return the labels."""
         return self.fitted_.classes_
 
     def predict_proba(self, X: Any) -> Any:
+        """Return the inner one's probabilities."""
         return self.fitted_.predict_proba(X)
 
 
 class CostlyRegressor(RegressorMixin, Costly):
-    pass
+    """A regressor that takes time."""
 
 
 COSTS = {"line": (0.03, 1.0), "near": (0.1, 2.0), "tree": (0.02, 1.1), "slow": (1.5, 1.5)}
@@ -99,3 +107,22 @@ def make_truth(seed: int, n_classes: int, rarest: float = 1.0) -> Truth:
         return centres[y] + some.normal(size=(n, n_features)), y
 
     return Truth(draw, n_classes)
+
+
+class Case(NamedTuple):
+    """A table to search on, of a known truth, and the simulated seconds that there are."""
+
+    truth: Truth
+    n_rows: int
+    budget: float
+    what: str
+
+
+def draw_case(seed: int) -> Case:
+    """Return 2 to 30 classes, 1:1 to 1:50, 100 to 20 000 rows and 2 to 60 seconds, by the seed."""
+    rng = np.random.default_rng([seed, 7])
+    n_classes, ratio = int(rng.choice([2, 2, 3, 5, 10, 30])), float(np.exp(rng.uniform(0.0, np.log(50.0))))
+    n_rows = int(np.exp(rng.uniform(np.log(100), np.log(20_000))))
+    budget = float(np.exp(rng.uniform(np.log(2.0), np.log(60.0))))
+    what = f"{n_classes} classes, 1:{ratio:.0f}, {n_rows} rows, {budget:.0f} s"
+    return Case(make_truth(seed, n_classes, 1.0 / ratio), n_rows, budget, what)

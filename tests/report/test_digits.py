@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.report.content import decimals, duration, plain, span, spread_of
+from mercer.report.digits import decimals, duration, plain, quantity, spread_of
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -24,18 +24,11 @@ def test_times_are_in_milliseconds_below_a_second_and_never_in_powers_of_ten(sec
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "shown"),
-    [
-        (2.1e-8, 0.6579, ("0.00", "0.66")),
-        (-25.2, 39.1, ("−25", "39")),
-        (1.88, 1.96, ("1.880", "1.960")),
-        (5.0, 5.0, ("5.00", "5.00")),
-        (1.0, 1.0 + 1e-9, ("1", "1")),
-        (-2e8, 3e9, ("−200000000", "3e+09")),
-    ],
+    ("value", "digits", "shown"),
+    [(9999.0, 0, "9999"), (31569.4, 0, "31~569"), (-1234567.8, 1, "−1~234~567.8"), (3e9, 0, "3e+09")],
 )
-def test_the_ends_of_a_range_have_the_digits_that_show_a_difference(low, high, shown):
-    assert span(low, high) == shown
+def test_thousands_of_large_quantities_stand_apart(value, digits, shown):
+    assert quantity(value, digits) == shown.replace("~", "\N{NARROW NO-BREAK SPACE}")
 
 
 @pytest.mark.parametrize(
