@@ -258,7 +258,7 @@ estimator("encoder", "mercer.TableEncoder", columns_=Several(Part(*COLUMNS)), dr
 part("Decision", "search.decisions.Decision", weights=reals("c", 0))
 declare("part", "mercer.search.Calibration", slope=Number(0), offsets=reals("c"))
 part("Spread", "search.spread.Spread", knots=reals("k", may_be_empty=False), heights=reals("k", 0))
-part("HeldOut", "search.body.HeldOut", rows=indices("n"), said=reals("n|n c", any_at_all=True))
+part("HeldOut", "search.body.HeldOut", rows=indices("n|n 2"), said=reals("n|n c", any_at_all=True))
 MEMBERS = Several(Row(Text(), Part("pipeline")), "m", least=1)
 declare("model", "mercer.search.Blend", members=MEMBERS, weights=reals("m", 0),
     units=Several(Part("mercer.search.Calibration", c="c"), "m"), classes=labels("c"),
