@@ -9,7 +9,7 @@ from pathlib import Path
 NAMES = (
     "cold",  # the first minute
     *("agreement", "small", "single_fit", "growth", "boosting", "selection"),  # of stumps and perceptrons
-    "cluster",  # of processes, for stumps
+    *("cluster", "learned_cluster"),  # of processes, for stumps, and for a learned kernel
     *("boosted_kernel", "idealized", "pairs_only", "superkernel", "many_kernels", "kernelboost"),  # learned
     *("trees", "relevance"),  # all of them, and features
     "matching",  # of records

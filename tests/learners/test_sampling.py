@@ -198,3 +198,24 @@ def test_coordinates_of_many_rows_are_computed_in_blocks(monkeypatch):
     )
     assert_allclose(learner.transform(X), at_once, rtol=1e-9, atol=1e-12)
     assert sizes == [30, 30, 30, 10]
+
+
+def test_what_a_sample_costs_is_the_alignment_on_other_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    label, noise = X[:, 0] > 0, rng.integers(2, size=300)
+    assert RelevanceKernel(random_state=0).fit(X, label).sample_alignment_ is None
+    learner = RelevanceKernel(max_rows=60, random_state=0)
+    own, other = learner.fit(X, label).sample_alignment_
+    assert min(own, other) > 0.1
+    sampled = np.zeros(300, dtype=bool)
+    sampled[learner.sampled_rows_] = True
+    for rows, found in ((sampled, own), (~sampled, other)):
+        K, L = learner.kernel_(X[rows]), (label[rows][:, None] == label[rows]).astype(float)
+        H = np.eye(len(K)) - 1.0 / len(K)
+        K, L = H @ K @ H, H @ L @ H
+        assert_allclose(found, (K * L).sum() / np.sqrt((K**2).sum() * (L**2).sum()), rtol=1e-9)
+    own, other = learner.fit(X, noise).sample_alignment_
+    assert own > other + 0.03  # what was learned was noise
+    own, other = learner.fit(X, target=2.0 * X[:, 0] + 5.0).sample_alignment_
+    assert min(own, other) > 0.1

@@ -18,7 +18,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
-from mercer.machines.distributed import group_chunks  # noqa: E402
+from mercer.machines.distributed import count_held, group_chunks  # noqa: E402
 from mercer.solvers.newton.dask_rows import ClusterError, DaskRows  # noqa: E402
 
 N = 3000
@@ -339,3 +339,18 @@ def test_chunks_go_together_with_their_neighbours_two_groups_a_thread():
     assert np.array_equal(np.concatenate(groups), np.arange(1000))
     assert max(map(len, groups)) <= 168
     assert len(group_chunks(np.full(1000, 10**6), 3)) == -(-(10**9) // 2**22)  # no task is too long
+
+
+def test_landmarks_are_as_few_as_the_workers_have_memory_for(monkeypatch):
+    class Client:
+        limits = (3_000_000_000, 3_000_000_000)
+
+        def scheduler_info(self):
+            return {"workers": {str(k): {"memory_limit": limit} for k, limit in enumerate(self.limits)}}
+
+    assert count_held(5_000_000) == 5_000_000  # there is no cluster
+    monkeypatch.setattr(distributed, "get_client", Client)
+    assert count_held(5_000_000) == 120
+    assert count_held(10_000) == 60_000
+    monkeypatch.setattr(Client, "limits", (0, 0))  # workers without a limit
+    assert count_held(10_000) == 10_000

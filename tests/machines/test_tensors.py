@@ -163,7 +163,7 @@ def test_the_folds_and_scores_are_those_of_numpy(device):
         StumpSVC("cv", Cs=[0.001, 0.01], cv=[(np.arange(600), np.arange(600, 1200))], max_bins=16),
         PerceptronSVC(C=0.1, method="sliced", n_directions=12, random_state=0),
         PerceptronSVC(C=0.1, method="gram"),
-        KernelSVC(Stump(), C=0.02),
+        KernelSVC(Stump(), C=0.02, method="gram"),
         KernelSVC(C=0.01),
     ],
     ids=lambda model: str(model)[:40],
@@ -242,8 +242,22 @@ def test_bad_input_is_named():
             one.fit(T.to_sparse(), t)
     with pytest.raises(ValueError, match="class_weight"):
         StumpSVC(max_bins=8, class_weight={-1: 1.0, 7: 2.0}).fit(T, t)
-    with pytest.raises(TypeError, match=r"TreeSVC takes arrays of NumPy.*X\.cpu\(\)\.numpy\(\)"):
-        TreeSVC().fit(T, t)
+
+
+def test_an_exact_table_of_tensors_is_solved_by_way_of_numpy():
+    X, y = threenorm(300, n_features=3, random_state=0)
+    y = np.where(X[:, 0] > 1, 3, y)
+    T, t, model = put(X, "cpu"), put(y, "cpu"), KernelSVC(Stump(), C=0.02)
+    expected = clone(model).fit(X, y).decision_function(X)
+    assert_allclose(numpy(model.fit(T, t).decision_function(T)), expected, atol=2e-3 * np.ptp(expected))
+
+
+def test_trees_take_tensors():
+    X, y = threenorm(300, n_features=3, random_state=0)
+    T, t = put(X, "cpu"), put(y, "cpu")
+    for model in (TreeSVC(), TreeSVC(loss="log_loss", ranks=True)):
+        expected = clone(model).fit(X, y).decision_function(X)
+        assert_allclose(numpy(model.fit(T, t).decision_function(T)), expected, atol=2e-3 * np.ptp(expected))
 
 
 @pytest.mark.parametrize("model", [StumpSVC(max_bins=8), StumpSVC(), PerceptronSVC(random_state=0)], ids=str)

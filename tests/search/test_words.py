@@ -181,3 +181,14 @@ def test_doubts_are_told_of_folds_of_rivals_and_of_the_majority():
     assert doubts(well._replace(winner=None)) == []
     better = well._replace(candidates=(majority._replace(name="always 'ok'"), *well.candidates[:2]))
     assert explain_selection(better).endswith("that is no model.")
+
+
+def test_a_printed_result_says_what_predicts_how_good_it_is_and_who_was_compared():
+    result = result_of(scored("a", 0.1), scored("b", 0.2), reference="b")
+    result = result._replace(blend={"a": 1.0}, measure=Measure(ERROR, 0.125, n_folds=5))
+    head, expected, empty, heading, *lines = str(result).splitlines()
+    assert head == "The model: a."
+    assert expected.startswith("Expected error on new samples: 12.5 %")
+    assert (empty, heading.split()) == ("", ["candidate", "error", "against", "b"])
+    assert [line.split()[:2] for line in lines] == [["a", "*"], ["b", "20.0"]]
+    assert str(result._replace(winner=None)).startswith("\ncandidate")

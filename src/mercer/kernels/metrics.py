@@ -87,7 +87,7 @@ def city_block(X: Array, Y: Array) -> Array:
         return distances
     check_columns(X, Y.shape[1])  # compiled code would read beyond the end
     out = np.zeros((len(X), len(Y)))
-    _add_distances(np.ascontiguousarray(X, dtype=np.float64), np.array(Y.T, np.float64, order="C"), out)
+    add_distances(np.ascontiguousarray(X, dtype=np.float64), np.array(Y.T, np.float64, order="C"), out)
     return out
 
 
@@ -114,7 +114,8 @@ def _triton_distances(X: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _add_distances(X: Array, columns: Array, out: Array) -> None:
+def add_distances(X: Array, columns: Array, out: Array) -> None:
+    """Add ‖x − z‖₁ of each row and each column of `columns`, which are rows too."""
     for start in range(0, columns.shape[1], BLOCK):
         stop = min(start + BLOCK, columns.shape[1])
         for i in range(X.shape[0]):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -16,7 +17,9 @@ from mercer._typing import Array, Index
 from mercer.array_api import is_of_numpy, is_of_torch, matching, take, to_numpy
 from mercer.kernels import Combination, Mixture, Projected
 from mercer.kernels.description import as_html, describe_kernel
+from mercer.kernels.tensors import gram_of
 from mercer.learners.sampling import draw, draw_by_class, draw_with_pairs
+from mercer.metrics import alignment, ideal_kernel
 from mercer.notebook import Line, paragraphs, show_bars
 from mercer.pairs import Pairs
 from mercer.parameters import check_count
@@ -25,6 +28,7 @@ from mercer.shown import shown
 from mercer.validation import check_rows, check_target, dense
 
 MOST_BARS = 10  # that a notebook shows of a kernel
+JUDGED = 500  # rows of a sample, and of the others, on which the kernel is compared with the labels
 PAIRS_OF_NUMBERS = 10_000  # at most, that are made of a numeric target
 
 
@@ -59,6 +63,22 @@ class TrainingData(NamedTuple):
             target=None if self.target is None else self.target[rows],
             rows=np.concatenate([rows, n + more]),
         )
+
+
+def align(kernel: Any, known: TrainingData, rows: Index) -> float:
+    """Return the centred alignment of a kernel with the labels, or numbers, of some rows."""
+    X = take(known.X, rows)
+    K = np.array(to_numpy(gram_of(kernel, X, X)), dtype=np.float64)
+    if known.label is not None:
+        ideal = ideal_kernel(known.label[rows])
+    else:
+        assert known.target is not None
+        T = StandardScaler().fit_transform(known.target[rows])
+        ideal = T @ T.T
+    for M in (K, ideal):
+        M -= M.mean(axis=0)
+        M -= M.mean(axis=1)[:, None]
+    return alignment(K, ideal) if np.any(K) and np.any(ideal) else 0.0
 
 
 def report_steps(estimator: Any, context: CallbackContext, name: str) -> Callable[[int], bool] | None:
@@ -124,14 +144,17 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         most = self.get_params(deep=False).get("max_rows")
         if most is not None:
             check_count(most, "max_rows", least=4)
-        known = self._check(X, y, target, pairs, unlabelled)
+        known = given = self._check(X, y, target, pairs, unlabelled)
         if most is not None:
-            known = self._sample(known, int(most))
+            known = self._sample(given, int(most))
         if known.target is not None and not self._takes_numbers:
             known = self._pair_numbers(known, known.target)
         context = self._init_callback_context(max_subtasks=self._most_steps())
         context.call_on_fit_task_begin(estimator=self)
         self._learn(known, context)
+        sampled: Index | None = getattr(self, "sampled_rows_", None)
+        if sampled is not None:
+            self._judge_sample(given, sampled)
         context.call_on_fit_task_end(estimator=self)
         return self
 
@@ -160,6 +183,10 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         more = f"The {len(lines)} largest of {len(weights)} weights." if len(lines) < len(weights) else ""
         rows = getattr(self, "sampled_rows_", None)
         sample = "" if rows is None else f"Learned from a sample of {len(rows)} rows."
+        aligned = getattr(self, "sample_alignment_", None)
+        if aligned is not None:
+            own, other = aligned
+            sample += f" Its alignment is {own:.2f} there, and {other:.2f} on other rows."
         return f"{as_html(self.kernel_)}{picture}{paragraphs(more, sample)}{diagram}"
 
     def _weights(self) -> tuple[list[str], Array]:
@@ -217,7 +244,18 @@ class KernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackS
         sample = known.sample(most, rng, self._takes_all_unlabelled)
         n = len(sample.X)
         self.sampled_rows_ = None if sample.rows is None or n == len(known.X) else sample.rows[:n]
+        self.sample_alignment_: tuple[float, float] | None = None
         return sample
+
+    def _judge_sample(self, known: TrainingData, sampled: Index) -> None:
+        """Compare the kernel with the labels of rows that it was learned from, and of others."""
+        if known.label is None and known.target is None:
+            return
+        others = np.setdiff1d(np.arange(len(known.X)), sampled)
+        rng = RandomState(0)  # another than that of the learner, which stays as it is
+        both = [rows[draw(len(rows), JUDGED, rng)] for rows in (sampled, others)]
+        own, other = (align(self.kernel_, known, rows) for rows in both)
+        self.sample_alignment_ = own, other
 
     def _check_unlabelled(self, unlabelled: Any, X: Array) -> Array | None:
         """Return samples without labels, where X is."""

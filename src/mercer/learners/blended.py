@@ -84,6 +84,9 @@ class BlendedKernel(KernelLearner):
         The features that the Gaussian kernels have: coordinates in the span of the samples of `fit`.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The class labels, if it was fitted to labels.
 

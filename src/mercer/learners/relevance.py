@@ -167,6 +167,9 @@ class RelevanceKernel(KernelLearner):
         λ of the ridge regression there.
     sampled_rows_ : array of shape (n_sampled,) or None
         The rows of X that it learned from, if there were more than `max_rows`; None: all.
+    sample_alignment_ : tuple of two floats, or None
+        The centred alignment of the kernel with the labels, or numbers, of some of these rows, and of others:
+        what they differ by is what the sample cost. None: it learned from all rows, or from pairs.
     classes_ : array of shape (n_classes,)
         The labels, if it was fitted to labels.
 

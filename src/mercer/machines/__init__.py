@@ -1,10 +1,9 @@
 """Machines: a kernel, a loss, and rows. Classifiers and regressors, and names for settings of them."""
 
-from mercer.machines.classifier import KernelSVC
 from mercer.machines.functions import AdditiveFunctions, KernelFunction, ShapeFunction
 from mercer.machines.intervals import UnseenErrors
+from mercer.machines.kernel import KernelRegressor, KernelSVC
 from mercer.machines.perceptron import PerceptronRegressor, PerceptronSVC
-from mercer.machines.regressor import KernelRegressor
 from mercer.machines.stump import StumpRegressor, StumpSVC
 from mercer.machines.tree import TreeRegressor, TreeSVC
 

@@ -19,9 +19,7 @@ from mercer.solvers.newton import (
     GramMatrix,
     GramRows,
     Loss,
-    Solution,
     SortedRows,
-    SquaredError,
     TableRows,
     add_up_by_code,
     bin_columns,
@@ -31,12 +29,10 @@ from mercer.solvers.newton import (
     solve_path,
     sort_rows,
 )
-from mercer.solvers.ridge import solve_table_ridge_path
 
 TABLE_ROWS = 4  # a table is the better representation from this many rows for each of its numbers
 FEW_VALUES = 2000  # up to this number of values of a feature, all of them become knots
 ON_DEVICE = "mercer.solvers.newton.torch_tables"  # where tensors are; loads torch
-RIDGE_STEPS = 10_000  # of conjugate gradients for squared errors, each a pass over the rows
 ROWS_FOR_KNOTS = 200_000  # bins are chosen on a sample of at most these: more change no bin by a percent
 
 
@@ -106,16 +102,12 @@ def fit_path(
         few = GramRows.of(GramMatrix.of_stumps(columns), y, bound)
         kind, options = GramRows, {**options, "tol": MORE_DIGITS * options.get("tol", 1e-3)}
         solutions = solve_path(few, Cs, loss, **options)
-    elif kind is TableRows and isinstance(loss, SquaredError):
-        options["max_iter"] = max_iter or RIDGE_STEPS
-        options.pop("progress", None)  # its steps are of another kind
-        solutions = solve_table_ridge_path(columns, y, bound, Cs, **options)
     else:
         solutions = solve_path(kind.of(columns, y, bound), Cs, loss, **options)
     for solution in solutions:
         coef = solution.function.coef
         knots, values = (columns.value, coef) if issubclass(kind, TableRows) else _bends(columns, coef)
-        yield finish(knots, values, rows.units, solution)
+        yield finish(knots, values, rows.units, *solution[1:])
 
 
 def _choose_rows(columns: CodedColumns) -> Any:
@@ -138,14 +130,20 @@ def cap_bounds(is_positive: Any, bound: Any, positive: Any, negative: Any) -> An
     return xp.minimum(bound, (1.0 + 1e-9) * xp.where(is_positive, negative, positive))
 
 
-def finish(knots: Array, values: Array, units: Units, solution: Solution) -> AdditiveFit:
-    """Return the machine of some shape functions in the units of the data."""
+def finish(
+    knots: Array,
+    values: Array,
+    units: Units,
+    bias: float,
+    coef: Array,
+    objective: float,
+    residual: float,
+    n_iter: int,
+) -> AdditiveFit:
+    """Return the machine of some shape functions in the units of the data; the rest is as in `Solution`."""
     means = values.mean(axis=1)
-    function = AdditiveFunction(knots, values - means[:, None], solution.bias + float(means.sum()), units)
-    scale = units.scale
-    return AdditiveFit(
-        function, solution.coef / scale, solution.objective / scale, solution.n_iter, solution.residual
-    )
+    function = AdditiveFunction(knots, values - means[:, None], bias + float(means.sum()), units)
+    return AdditiveFit(function, coef / units.scale, objective / units.scale, n_iter, residual)
 
 
 def _bends(columns: CodedColumns, coef: Array) -> tuple[Array, Array]:

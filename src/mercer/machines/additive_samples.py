@@ -15,8 +15,8 @@ from mercer.machines.additive import AdditiveFit, TrainingRows, fit_path, mean_d
 from mercer.machines.few_rows import are_few, fit_by_libsvm
 from mercer.machines.functions import AdditiveFunctions
 from mercer.machines.gram_samples import leave_some_out
-from mercer.machines.problems import How, Options, Problem, Problems, Solved, keep_support, scatter_coef, walk
-from mercer.machines.samples import PreparedSamples
+from mercer.machines.problems import How, Options, Problem, Problems, Solved
+from mercer.machines.samples import PreparedSamples, keep_support, scatter_coef, walk
 from mercer.solvers.newton import HINGE, Loss
 
 
@@ -72,23 +72,17 @@ class AdditiveSamples(PreparedSamples):
             rows = self._prepare(take(self.X, problem.rows))
         else:
             rows = shared["all"] = shared.get("all") or self._prepare(self.X)
-        progress = None if options.report is None else options.report(k)
         y, weight = (like(rows.columns.code, part) for part in (problem.y, problem.weight))
-        return fit_path(
-            rows, y, weight, Cs, loss, tol=options.tol, max_iter=options.max_iter, progress=progress
-        )
+        told = {**options.of_problem(k), "max_iter": options.max_iter}
+        return fit_path(rows, y, weight, Cs, loss, **told)
 
     def _prepare(self, X: Array) -> TrainingRows:
         return TrainingRows.prepare(X, self.max_bins, self.seed, self.directions)
 
     def _gather(self, problems: Problems, fits: Sequence[AdditiveFit], tol: float) -> Solved:
         coef = scatter_coef(self.X, problems.each, [fit.coef for fit in fits])
-        support, coef = keep_support(coef)
-        objective, residual, n_iter = (
-            np.array(part) for part in zip(*((f.objective, f.residual, f.n_iter) for f in fits), strict=True)
-        )
         function = AdditiveFunctions([fit.function for fit in fits], self.directions)
-        return Solved(function, support, coef, objective, residual, n_iter, bool(np.all(residual <= tol)))
+        return Solved.of(function, *keep_support(coef), fits, tol)
 
 
 def n_slices(how: How, n_features: int) -> int:

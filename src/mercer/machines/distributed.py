@@ -16,7 +16,7 @@ import dask
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import compute_sample_weight, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -25,10 +25,10 @@ from mercer.learners.base import report_steps
 from mercer.machines.additive import cap_bounds, choose_rows, finish
 from mercer.machines.additive_samples import draw_directions, n_slices
 from mercer.machines.chunks import RowChunks, as_numbers, check_chunk, check_features, split_rows
-from mercer.machines.feature_samples import count_landmarks, landmark_features, whiten_kernel
-from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units, features_of
+from mercer.machines.feature_samples import FeatureMap, count_landmarks
+from mercer.machines.functions import AdditiveFunctions, KernelFunction, Units
 from mercer.machines.labels import check_two_classes
-from mercer.machines.losses import NumberLoss
+from mercer.machines.losses import MachineLoss
 from mercer.machines.problems import MAX_STEPS, How, Solved
 from mercer.machines.rows_of import prepare
 from mercer.machines.targets import TargetScaling
@@ -55,6 +55,8 @@ ROWS_OF_A_BIN = 8  # at least, in a part
 BLOCK = 2**22  # values of a part at most: 32 MB before they are codes
 GROUPS = 2  # of chunks for each thread: each of their tasks takes a millisecond or two, in each pass
 GROUP_ROWS = 2**22  # of a group at most, unless a chunk has more
+HELD = 0.4  # of the workers' memory, that features of landmarks take: from a half on workers write to disk
+NOTHING = np.empty(0, dtype=np.intp)
 LEARNING_ROWS = 20_000  # that come to the driver to learn a kernel, and to choose C
 
 
@@ -104,53 +106,41 @@ class TableCoding(NamedTuple):
     def describe(self, solutions: Sequence[Solution]) -> AdditiveFunctions:
         """Return the machine of samples, from tables."""
         value = bin_columns(np.empty((0, len(self.knots))), self.knots).value
-        fits = [finish(value, solution.function.coef, self.units, solution) for solution in solutions]
+        fits = [finish(value, solution.function.coef, self.units, *solution[1:]) for solution in solutions]
         return AdditiveFunctions([fit.function for fit in fits], self.directions)
 
 
 class FeatureCoding(NamedTuple):
-    """How samples become features: those of the kernel, or of landmarks."""
+    """How samples become features, in single precision: those of the kernel, or of landmarks."""
 
-    kernel: Any
-    anchors: Array | None
-    whiten: Array | None
+    map: FeatureMap
     n_features: int
-    centre: Array  # of some rows: single precision has more digits of what is about zero
     scale: float = 1.0  # what multiplies C in the units of the solver
+    part_rows: int = PART_ROWS
 
     @classmethod
     def choose(cls, kernel: Any, sample: Array, n_rows: int, how: How) -> "FeatureCoding":
         """Draw landmarks from some rows, unless the kernel has features."""
-        if how.method == "features":
-            centre = features_of(kernel, sample).mean(axis=0)
-            return cls(kernel, None, None, len(centre), centre)
-        n = min(count_landmarks(n_rows, how.n_landmarks), len(sample))
-        anchors = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
-        whiten = whiten_kernel(kernel, anchors)
-        centre = landmark_features(kernel, anchors, anchors, whiten).mean(axis=0)
-        return cls(kernel, anchors, whiten, len(centre), centre)
-
-    @property
-    def part_rows(self) -> int:
-        """Return the rows of a part."""
-        return PART_ROWS
+        features, some = FeatureMap(kernel), sample
+        if how.method == "landmarks":
+            n = min(count_landmarks(n_rows, how.n_landmarks), len(sample), count_held(n_rows))
+            some = sample[np.sort(np.random.default_rng(how.seed).choice(len(sample), n, replace=False))]
+            features = FeatureMap.of_landmarks(kernel, some)
+        centre = features(some).mean(axis=0)  # of some rows: single precision has more digits about zero
+        return cls(features._replace(centre=centre), len(centre))
 
     def shape(self) -> VectorRows:
         """Return rows of these features, none of them."""
         return FeatureRows(np.empty((0, self.n_features), dtype=np.float32), np.empty(0), np.empty(0))
 
     def columns(self, X: Array) -> Array:
-        """Return the features of some rows, in single precision."""
-        if self.whiten is None or self.anchors is None:
-            return (features_of(self.kernel, X) - self.centre).astype(np.float32)
-        return (landmark_features(self.kernel, X, self.anchors, self.whiten) - self.centre).astype(np.float32)
+        """Return the features of some rows."""
+        return (self.map(X) - self.map.centre).astype(np.float32)
 
     def describe(self, solutions: Sequence[Solution]) -> KernelFunction:
         """Return the machine of samples, from weights of features."""
         w = np.stack([solution.function.coef for solution in solutions], axis=1)
-        coef = w if self.whiten is None else self.whiten @ w
-        bias = np.array([solution.bias for solution in solutions]) - self.centre @ w
-        return KernelFunction(self.kernel, self.anchors, coef, bias)
+        return self.map.function(w, np.array([solution.bias for solution in solutions]))
 
 
 class Problem(NamedTuple):
@@ -161,12 +151,17 @@ class Problem(NamedTuple):
     totals: tuple[float, float]  # of the bounds of positive and of negative rows
 
 
-def fit_classes(
-    machine: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, context: CallbackContext
+def fit_chunks(
+    machine: Any, X: Any, y: Any, sample_weight: Any, loss: MachineLoss, context: CallbackContext
 ) -> None:
-    """Fit a classifier to samples in chunks."""
+    """Fit a classifier, or a regressor of one target, to samples in chunks."""
     X = check_features(machine, X, reset=True)
     chunks = split_rows(X, y, sample_weight)
+    solve = _solve_classes if is_classifier(machine) else _solve_numbers
+    machine._keep([solve(machine, chunks, loss, context)], NOTHING)
+
+
+def _solve_classes(machine: Any, chunks: RowChunks, loss: MachineLoss, context: CallbackContext) -> Solved:
     summaries = look_at_chunks(machine, chunks, summarize_classes)
     classes, n_used, totals, class_weight = _count_classes(summaries, machine.class_weight)
     is_there = totals * class_weight > 0.0
@@ -178,7 +173,7 @@ def fit_classes(
     sample, given = (np.concatenate([summary[k] for summary in some])[known] for k in (5, 7))
     coding, C = choose_coding(machine, sample, labels[known], given, sum(chunks.lengths), loss)
     totals = (coding.scale * totals * class_weight)[is_there]
-    machine._scheme = machine._choose_scheme(loss, can_be_joint=False)
+    machine._choose_scheme(can_be_joint=False)
     problems = _pose_problems(totals, machine._scheme)
     about = dask.delayed((coding, machine.classes_, class_weight[is_there]), traverse=False)
     coded = [dask.delayed(code_classes)(*chunk, about) for chunk in zip(*chunks[:3], strict=True)]
@@ -188,56 +183,52 @@ def fit_classes(
     for problem in problems:
         own = [problem.positive] + ([] if problem.negative is None else [problem.negative])
         n_rows = count[:, own].sum(axis=1) if len(own) > 1 else count.sum(axis=1)
-        posed.append((n_rows, _lazily(pose, coded, n_rows, problem, loss is HINGE)))
-    solved = solve_problems(machine, coding, posed, C, loss, context, _keep_classes)
-    _keep_classes(machine, solved)
+        posed.append((n_rows, _lazily(pose, coded, n_rows, problem, loss.solver is HINGE)))
+    return solve_problems(machine, coding, posed, C, loss.solver, context)
 
 
-def fit_numbers(
-    machine: Any, X: Any, y: Any, sample_weight: Any, loss: NumberLoss, context: CallbackContext
-) -> None:
-    """Fit a regressor of one target to samples in chunks."""
-    X = check_features(machine, X, reset=True)
-    chunks = split_rows(X, y, sample_weight)
+def _solve_numbers(machine: Any, chunks: RowChunks, loss: MachineLoss, context: CallbackContext) -> Solved:
     summaries = look_at_chunks(machine, chunks, summarize_numbers)
     machine._scaling, machine._one_target = scale_target(summaries, loss.is_log), True
-    sample = np.concatenate([summary.X for summary in summaries])
-    numbers = np.concatenate([summary.y for summary in summaries])
-    given = np.concatenate([summary.given for summary in summaries])
-    coding, C = choose_coding(machine, sample, numbers, given, sum(chunks.lengths), loss.solver)
+    sample, numbers, given = (np.concatenate([summary[k] for summary in summaries]) for k in (7, 8, 9))
+    coding, C = choose_coding(machine, sample, numbers, given, sum(chunks.lengths), loss)
     about = dask.delayed((coding, machine._scaling), traverse=False)
     coded = [dask.delayed(code_numbers)(*chunk, about) for chunk in zip(*chunks[:3], strict=True)]
     n_used = np.array([summary.n_used for summary in summaries])
     posed = [(n_used, _lazily(_gather, coded, n_used))]
-    solved = solve_problems(machine, coding, posed, C, loss.solver, context, type(machine)._keep)
-    machine._keep(solved)
+    return solve_problems(machine, coding, posed, C, loss.solver, context)
 
 
 def choose_coding(
-    machine: Any, sample: Array, y: Any, weight: Array, n_rows: int, loss: Loss
+    machine: Any, sample: Array, y: Any, weight: Array, n_rows: int, loss: MachineLoss
 ) -> tuple[TableCoding | FeatureCoding, float]:
     """Learn the kernel, decide how to compute, and choose C if that is asked for, on some rows."""
-    how = machine._how()
-    name, with_bins = type(machine).__name__, "set max_bins, for example to 256"
     few = np.random.default_rng(0).permutation(len(sample))[:LEARNING_ROWS]
-    (kernel, *_) = machine._kernels(sample[few], y[few], weight[few], {})
+    (machine.kernel_, *_) = machine._kernels(sample[few], y[few], weight[few], {})
     shape = (max(n_rows, 10**9), sample.shape[1])  # whoever has chunks has many rows
-    how = machine._resolve(kernel, loss, np.broadcast_to(0.0, shape), len(getattr(machine, "classes_", "ab")))
+    how, name, C = (
+        machine._resolve(loss.solver, np.broadcast_to(0.0, shape)),
+        type(machine).__name__,
+        machine._penalty,
+    )
     if how.method == "gram":
         raise ValueError(f"{name} computes no Gram matrix of Dask collections: set method='auto'.")
     if how.method in ("table", "sliced") and how.max_bins is None:
-        raise ValueError(f"{name} needs bins for Dask collections: {with_bins}.")
-    C = machine._penalty
+        raise ValueError(f"{name} needs bins for Dask collections: set max_bins, for example to 256.")
     if machine._selects:
         chosen = clone(machine).fit(sample[few], y[few], sample_weight=weight[few])
-        machine.Cs_, machine.scores_, C, kernel = chosen.Cs_, chosen.scores_, chosen.C_, chosen.kernel_
-    machine.kernel_, machine.C_ = kernel, float(C)
+        machine.Cs_, machine.scores_, C, machine.kernel_ = (
+            chosen.Cs_,
+            chosen.scores_,
+            chosen.C_,
+            chosen.kernel_,
+        )
+    machine.C_ = float(C)
     if machine._is_relative:
-        C = C / machine._unit(prepare(kernel, sample[few], how), weight[few])
+        C = C / (prepare(machine.kernel_, sample[few], how).spread(weight[few]) or 1.0)
     if how.method in ("table", "sliced"):
         return TableCoding.choose(sample, how), float(C)
-    coding = FeatureCoding.choose(kernel, sample, n_rows, how)
-    return coding, float(C)
+    return FeatureCoding.choose(machine.kernel_, sample, n_rows, how), float(C)
 
 
 def _lazily(function: Callable[..., Any], coded: Sequence[Any], n_rows: Index, *about: Any) -> list[Any]:
@@ -253,7 +244,6 @@ def solve_problems(
     C: float,
     loss: Loss,
     context: CallbackContext,
-    keep: Callable[[Any, Solved], None],
 ) -> Solved:
     """Fit one problem after another: each of them keeps all workers busy."""
     solutions: list[Solution] = []
@@ -270,7 +260,7 @@ def solve_problems(
             points = [zero if error.point is None else error.point] + [zero] * (len(posed) - k - 1)
             rest = [Solution(p, p.bias, np.empty(0), np.nan, np.inf, 0) for p in points]
             error.model = copy(machine)
-            keep(error.model, _describe(coding, [*solutions, *rest], machine.tol))
+            error.model._keep([_describe(coding, [*solutions, *rest], machine.tol)], NOTHING)
             raise
         task.call_on_fit_task_end(estimator=machine)
     solved = _describe(coding, solutions, machine.tol)
@@ -279,17 +269,8 @@ def solve_problems(
 
 
 def _describe(coding: TableCoding | FeatureCoding, solutions: Sequence[Solution], tol: float) -> Solved:
-    objective = np.array([solution.objective for solution in solutions]) / coding.scale
-    residual, n_iter = (
-        np.array(part) for part in zip(*((s.residual, s.n_iter) for s in solutions), strict=True)
-    )
-    nothing = np.empty(0, dtype=np.intp)
-    function, coef = coding.describe(solutions), np.empty((len(solutions), 0))
-    return Solved(function, nothing, coef, objective, residual, n_iter, bool(np.all(residual <= tol)))
-
-
-def _keep_classes(machine: Any, solved: Solved) -> None:
-    machine._keep([solved], np.empty(0, dtype=np.intp))
+    solved = Solved.of(coding.describe(solutions), NOTHING, np.empty((len(solutions), 0)), solutions, tol)
+    return solved._replace(objective=solved.objective / coding.scale)
 
 
 def look_at_chunks(machine: Any, chunks: RowChunks, summarize: Callable[..., Any]) -> list[Any]:
@@ -459,6 +440,16 @@ def code_numbers(X: Any, y: Any, weight: Any, about: tuple[Any, TargetScaling]) 
 def _gather(chunks: Sequence[Sequence[Part]]) -> tuple[Part, ...]:
     """Return some chunks as one."""
     return tuple(chain(*chunks))
+
+
+def count_held(n_rows: int) -> int:
+    """Return how many landmarks' features the workers have memory for; without a cluster, any number."""
+    try:
+        workers = import_module("distributed").get_client().scheduler_info()["workers"].values()
+    except (ImportError, ValueError):  # there is none
+        return n_rows
+    room = sum(int(worker["memory_limit"]) for worker in workers)  # zero is no limit
+    return max(1, int(HELD * room / (4 * n_rows))) if room else n_rows
 
 
 def count_threads() -> int:

@@ -28,13 +28,13 @@ def check_extent(X: Any, weight: Any, Cs: Any) -> None:
             f"the values of a feature differ by {extent[extent > 0.0].min():.0e} at most, too little to "
             "compute with: scale the features, for example with mercer.ClippedScaler."
         )
-    _check_penalties(to_numpy(weight), np.asarray(Cs, dtype=np.float64))
+    _check_penalties(weight, np.asarray(Cs, dtype=np.float64))
 
 
 def _check_penalties(weight: Array, Cs: Array) -> None:
     counted = weight[weight > 0.0]
     with np.errstate(over="ignore"):
-        low, high = Cs.min() * counted.min(), Cs.max() * counted.max()
+        low, high = Cs.min() * float(counted.min()), Cs.max() * float(counted.max())
     if low < WEAKEST or high > STRONGEST:
         raise ValueError(
             f"C times the weights of the samples is between {low:.0e} and {high:.0e}, too small or too large "

@@ -1,17 +1,16 @@
 """Few samples: LIBSVM solves all two-class problems at once, on one Gram matrix of the stump kernel."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array, Index
-from mercer.compiled import njit
-from mercer.machines.additive import AdditiveFit, TrainingRows, fit_path
-from mercer.machines.functions import AdditiveFunction, Units
+from mercer._typing import Array
+from mercer.kernels.metrics import add_distances
+from mercer.machines.additive import AdditiveFit, TrainingRows, finish, fit_path
+from mercer.machines.functions import Units
 from mercer.solvers.libsvm import SHARE, FlatSolutions, TwoClassProblem, complete, solve_by_libsvm
-from mercer.solvers.newton import code_columns
+from mercer.solvers.newton import code_columns, integrate
 
 LIBSVM_ROWS = 600  # of a class: up to these LIBSVM is the fastest for the hinge, then Newton steps
 MANY_CLASSES_ROWS = 250  # of a class, where there are more than MOST_ROWS in all
@@ -19,7 +18,6 @@ MOST_ROWS = 3000
 LARGE_C = 0.1
 LIBSVM_STEPS = 20_000  # after these, or so many for each row, it may go on for hours: Newton steps are faster
 STEPS_OF_A_ROW = 20
-BLOCK = 512  # columns of the Gram matrix that are summed up while they are in the cache
 
 
 def fit_by_libsvm(
@@ -45,15 +43,15 @@ def fit_by_libsvm(
     placed = [TwoClassProblem(place[part], y) for part, y in parts]
     columns = np.ascontiguousarray(X[order].T)
     K = np.zeros((len(order), len(order)))
-    subtract_distances(columns, K)
-    shaping = Shaping(columns, columns.argsort(axis=1), columns.sum(axis=0), units)
+    add_distances(X[order], columns, K)
+    K *= -1.0
     steps = max(LIBSVM_STEPS, STEPS_OF_A_ROW * len(order)) if max_iter is None else max_iter
     for C in Cs:
         found = solve_by_libsvm(
             K, label, C * bound, problems.scheme, tol=SHARE * tol, max_iter=steps, warn=False
         )
         done = complete(K, found, placed, C * bound)
-        fits = shaping.finish(done)
+        fits = _shape(columns, units, done)
         if max_iter is None:
             for p in np.flatnonzero(done.residual > tol).tolist():
                 part, y = parts[p]
@@ -73,94 +71,17 @@ def are_few(n_rows: int, n_classes: int, Cs: Sequence[float]) -> bool:
     return large and n_rows <= min(LIBSVM_ROWS * n_classes, MOST_ROWS)
 
 
-class Shaping(NamedTuple):
-    """Samples from whose coefficients shape functions are made."""
-
-    columns: Array
-    order: Index  # ascending, of each column
-    total: Array  # Σ_d x_d of each sample
-    units: Units
-
-    def finish(self, found: FlatSolutions) -> list[AdditiveFit]:
-        """Return the machines of dual solutions, in the units of the data."""
-        flat, coef, D = found.problems, found.coef, len(self.columns)
+def _shape(columns: Array, units: Units, found: FlatSolutions) -> list[AdditiveFit]:
+    """Return the machines of dual solutions: g_d bends at each support vector."""
+    flat, fits, total = found.problems, [], columns.sum(axis=0)
+    parts = (found.intercept, found.objective, found.residual, found.n_iter)
+    for own, b, *ends in zip(flat.slices, *(part.tolist() for part in parts), strict=True):
+        coef, rows = found.coef[own], flat.rows[own]
         support = np.flatnonzero(coef)
-        support = support[flat.rows[support].argsort()]
-        n_of_row = np.bincount(flat.rows[support], minlength=len(self.total))
-        number, n_problems = flat.number[support], len(found.intercept)
-        n_knots = np.maximum(np.bincount(number, minlength=n_problems), 1)
-        first = np.append(0, np.cumsum(n_knots))
-        knots, values, means = np.zeros(D * first[-1]), np.zeros(D * first[-1]), np.zeros(n_problems)
-        shape_all(self.columns, self.order, n_of_row, number, coef[support], first, knots, values, means)
-        # of K = 2 Σ min, as g_d has it
-        shift = means - np.add.reduceat(self.total[flat.rows] * coef, flat.start[:-1])
-        b, coef = (found.intercept + shift).tolist(), coef / self.units.scale
-        ends = ((found.objective / self.units.scale), found.n_iter, found.residual)
-        parts = zip(_cut(knots, first, D), _cut(values, first, D), b, flat.slices, strict=True)
-        return [
-            AdditiveFit(AdditiveFunction(x, g, shifted, self.units), coef[own], *end)
-            for (x, g, shifted, own), *end in zip(parts, *(e.tolist() for e in ends), strict=True)
-        ]
-
-
-def _cut(tables: Array, first: Index, D: int) -> Iterator[Array]:
-    """Yield the table of each problem, of D features."""
-    start = (D * first).tolist()
-    return (tables[a:b].reshape(D, -1) for a, b in pairwise(start))
-
-
-@njit(cache=True, nogil=True)
-def subtract_distances(columns: Array, out: Array) -> None:
-    """Subtract Σ_d |x_id − x_jd| of all samples."""
-    D, n = columns.shape
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
-        for i in range(n):
-            row = out[i, start:stop]
-            for d in range(D):
-                x, column = columns[d, i], columns[d, start:stop]
-                for j in range(stop - start):  # no sum over j: this loop is vectorised as it stands
-                    row[j] -= abs(x - column[j])
-
-
-@njit(cache=True, nogil=True)
-def shape_all(
-    columns: Array,
-    order: Index,
-    n_of_row: Index,
-    number: Index,
-    coef: Array,
-    first: Index,
-    knots: Array,
-    values: Array,
-    means: Array,
-) -> None:
-    """Fill in the shape functions of all problems: g_d has a knot at each coefficient that is not zero.
-
-    Its slope is 2 Σ of the coefficients above. Coefficients, with the numbers of their problems, are in the
-    order of the rows. Last, each g_d gets the mean zero; what the means were is added up.
-    """
-    (D, n), n_problems = columns.shape, len(first) - 1
-    begin, total = np.zeros(n + 1, np.intp), np.zeros(n_problems)
-    for i in range(n):
-        begin[i + 1] = begin[i] + n_of_row[i]
-    for k in range(len(coef)):
-        total[number[k]] += coef[k]
-    for d in range(D):
-        above, g, n_done = total.copy(), np.zeros(n_problems), np.zeros(n_problems, np.intp)
-        for i in order[d]:
-            for k in range(begin[i], begin[i + 1]):
-                p, x = number[k], columns[d, i]
-                at = D * first[p] + d * (first[p + 1] - first[p]) + n_done[p]
-                if n_done[p] > 0:
-                    g[p] += 2.0 * above[p] * (x - knots[at - 1])
-                knots[at], values[at] = x, g[p]
-                above[p] -= coef[k]
-                n_done[p] += 1
-    for p in range(n_problems):
-        for d in range(D):
-            size = first[p + 1] - first[p]
-            table = values[D * first[p] + d * size : D * first[p] + (d + 1) * size]
-            mean = table.sum() / size
-            table -= mean
-            means[p] += mean
+        at = columns[:, rows[support if len(support) else slice(1)]]
+        order = at.argsort(axis=1)
+        knots = np.take_along_axis(at, order, axis=1)
+        values = integrate(knots, coef[support][order]) if len(support) else 0.0 * knots
+        b -= float(total[rows] @ coef)  # of K = 2 Σ min, as g_d has it
+        fits.append(finish(knots, values, units, b, coef, *ends))
+    return fits

@@ -8,12 +8,10 @@ from sklearn.utils import gen_batches
 
 from mercer._typing import Array
 from mercer.array_api import at_once, is_of_numpy, namespace, zeros_like_rows
-from mercer.compiled import njit
 from mercer.kernels import FeatureKernel
 from mercer.kernels.tensors import gram_of
 
 BLOCK = 2**24  # entries of the largest matrix that a prediction computes at a time: 128 MiB
-FEW_CELLS = 2**16  # of samples up to which predictions take milliseconds, and need not import numba
 
 
 def has_features(kernel: Any) -> bool:
@@ -114,9 +112,7 @@ class AdditiveFunction(NamedTuple):
 
     def __call__(self, X: Array) -> Array:
         """Return f for each row of X. O(D log k) per row, whatever the number of support vectors."""
-        evaluate = _evaluate_tensor
-        if is_of_numpy(X):
-            evaluate = _evaluate_few if X.size <= FEW_CELLS else _evaluate
+        evaluate = _evaluate if is_of_numpy(X) else _evaluate_tensor
         return evaluate(self.knots, self.values, self.units.convert(X)) + self.intercept
 
     def __sklearn_array_api_convert__(self, convert: Any) -> "AdditiveFunction":
@@ -199,26 +195,8 @@ def _evaluate_tensor(knots: Any, values: Any, X: Any) -> Any:
     return out
 
 
-def _evaluate_few(knots: Array, values: Array, X: Array) -> Array:
+def _evaluate(knots: Array, values: Array, X: Array) -> Array:
     out = np.zeros(len(X))
     for t, x, g in zip(X.T, knots, values, strict=True):
         out += np.interp(t, x, g)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _evaluate(knots: Array, values: Array, X: Array) -> Array:
-    D, k = knots.shape
-    out = np.zeros(len(X))
-    for d in range(D):
-        x, g = knots[d], values[d]
-        for i in range(len(X)):
-            t = X[i, d]
-            j = np.searchsorted(x, t, side="right")
-            if j == 0:
-                out[i] += g[0]
-            elif j == k:
-                out[i] += g[k - 1]
-            else:
-                out[i] += g[j - 1] + (g[j] - g[j - 1]) * ((t - x[j - 1]) / (x[j] - x[j - 1]))
     return out

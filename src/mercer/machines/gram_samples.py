@@ -16,19 +16,15 @@ from mercer.kernels.tensors import gram_of
 from mercer.limits import check_memory
 from mercer.machines.extent import with_digits
 from mercer.machines.functions import KernelFunction
-from mercer.machines.problems import (
-    MAX_STEPS,
-    MULTINOMIAL,
-    Options,
-    Problem,
-    Problems,
-    Solved,
+from mercer.machines.problems import MULTINOMIAL, Options, Problem, Problems, Solved
+from mercer.machines.samples import (
+    LEAST_SPREAD,
+    PreparedSamples,
     keep_support,
     scatter_coef,
     solve_softmax,
     walk,
 )
-from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
 from mercer.solvers.libsvm import (
     SHARE,
     STEPS,
@@ -63,7 +59,8 @@ class GramSamples(PreparedSamples):
 
     def select(self, rows: Index) -> Self:
         """Return some of the samples."""
-        return replace(self, X=take(self.X, rows), K=among(self.K, rows), means=self.means[rows])
+        rows = like(self.X, rows)
+        return replace(self, X=self.X[rows], K=among(self.K, rows), means=self.means[rows])
 
     def spread(self, weight: Array) -> float:
         """Return the mean squared distance of the samples from their mean: zero if it is rounding errors."""
@@ -80,9 +77,9 @@ class GramSamples(PreparedSamples):
 
     def values(self, solved: Solved, test: Index, train: Index) -> Array:
         """Return what was learned from some of the samples says of others, by their Gram matrix."""
-        rows, coef = train[solved.support], solved.coef.T
+        test, rows, coef = like(self.X, test), like(self.X, train)[solved.support], solved.coef.T
         if len(rows) == 0:
-            rows, coef = train[:1], like(self.X, np.zeros((1, coef.shape[1])))
+            rows, coef = like(self.X, train[:1]), like(self.X, np.zeros((1, coef.shape[1])))
         bias = solved.function.intercept + self.means[rows] @ coef
         return self.K[test][:, rows] @ coef + self.means[test][:, None] * coef.sum(0) + bias
 
@@ -114,12 +111,8 @@ class GramSamples(PreparedSamples):
         path = partial(self._path, Cs, loss, options)
         for solutions in walk(problems.each, path, options.n_jobs):
             coef = scatter_coef(self.X, problems.each, [s.function.coef for s in solutions])
-            bias, objective, residual, n_iter = (
-                np.array([getattr(solution, name) for solution in solutions])
-                for name in ("bias", "objective", "residual", "n_iter")
-            )
-            is_done = bool(np.all(residual <= options.tol))
-            yield describe(self.kernel, self.X, coef, bias, objective, residual, n_iter, is_done)
+            bias = np.array([solution.bias for solution in solutions])
+            yield Solved.of(*self._function(coef, bias), solutions, options.tol)
 
     def _path(
         self, Cs: Sequence[float], loss: Loss, options: Options, k: int, problem: Problem
@@ -128,18 +121,17 @@ class GramSamples(PreparedSamples):
         if problem.rows is not None:
             K, means = among(K, problem.rows), means[problem.rows]
         y, weight = (like(K, part) for part in (problem.y, problem.weight))
-        progress = None if options.report is None else options.report(k)
-        more = {"tol": options.tol, "max_iter": options.max_iter or MAX_STEPS, "progress": progress}
-        return solve_on_gram(K, means, y, weight, Cs, loss, **more)
+        return solve_on_gram(K, means, y, weight, Cs, loss, **options.of_problem(k))
+
+    def _function(self, coef: Array, intercept: Array) -> tuple[KernelFunction, Index, Array]:
+        return expand(self.kernel, self.X, coef, intercept)
 
     def _solve_softmax(self, problems: Problems, Cs: Sequence[float], options: Options) -> Iterator[Solved]:
         """Solve the multinomial log-loss, all classes at once."""
         size = float(self.K.diagonal().mean())
         single = options.tol >= SINGLE_TOL and 1.0 / SINGLE_SIZE < size < SINGLE_SIZE
         for s in solve_softmax(Axes.of_gram(self.K, single), problems, Cs, options):
-            bias = s.bias - self.means @ s.coef
-            ends = (np.array([s.objective]), np.array([s.residual]), np.array([s.n_iter]))
-            yield describe(self.kernel, self.X, s.coef.T, bias, *ends, s.residual <= options.tol)
+            yield Solved.of(*self._function(s.coef.T, s.bias - self.means @ s.coef), [s], options.tol)
 
     def _solve_squares(self, problems: Sequence[Problem], C: float) -> Solved:
         """Solve problems of the same rows and weights."""
@@ -150,7 +142,7 @@ class GramSamples(PreparedSamples):
         square, error = 0.5 * (coef * value).sum(axis=0), Y - value - intercept
         objective, one = -square - 0.5 * C * (weight @ error**2), np.ones(len(problems), dtype=np.intp)
         bias = intercept - self.means @ coef
-        return describe(self.kernel, self.X, coef.T, bias, objective, 0.0 * objective, one, True)
+        return Solved(*self._function(coef.T, bias), objective, 0.0 * objective, one, True)
 
     def _solve_by_libsvm(self, problems: Problems, C: float, options: Options) -> Solved:
         label, weight, parts = _classes(problems, C, len(self.X))
@@ -173,7 +165,7 @@ class GramSamples(PreparedSamples):
             bias[p], objective[p] = better.bias, better.objective
             residual[p], n_iter[p] = better.residual, better.n_iter
             is_done = is_done and better.residual <= options.tol
-        return describe(self.kernel, self.X, coef.T, bias, objective, residual, n_iter, is_done)
+        return Solved(*self._function(coef.T, bias), objective, residual, n_iter, is_done)
 
 
 @dataclass(frozen=True)
@@ -204,8 +196,8 @@ class GaussianSamples(PreparedSamples):
             tol, max_iter = SHARE * options.tol, options.max_iter
             found = solve_gaussian(X, label, weight, problems.scheme, tol=tol, max_iter=max_iter)
             unknown = np.full(len(parts), np.nan)  # the objective would take as long as the fit
-            ends = (unknown, unknown, found.n_iter.astype(np.int64), True)
-            yield describe(self.kernel, self.X, found.coef.T, found.intercept, *ends)
+            function = expand(self.kernel, self.X, found.coef.T, found.intercept)
+            yield Solved(*function, unknown, unknown, found.n_iter.astype(np.int64), True)
 
 
 def _classes(problems: Problems, C: float, n: int) -> tuple[Index, Array, list[TwoClassProblem]]:
@@ -217,23 +209,13 @@ def _classes(problems: Problems, C: float, n: int) -> tuple[Index, Array, list[T
     return problems.label, C * problems.weight, parts
 
 
-def describe(
-    kernel: Any,
-    X: Array,
-    coef: Array,
-    intercept: Array,
-    objective: Array,
-    residual: Array,
-    n_iter: Index,
-    is_done: bool,
-) -> Solved:
-    """Return solutions of coefficients of all samples, of which those that count are kept."""
+def expand(kernel: Any, X: Array, coef: Array, intercept: Array) -> tuple[KernelFunction, Index, Array]:
+    """Return the function of coefficients of all samples, those that count, and their coefficients."""
     support, coef = keep_support(coef)
     anchors, columns = take(X, support), coef.T
     if len(support) == 0:  # a kernel wants rows
         anchors, columns = X[:1], like(X, np.zeros((1, len(coef))))
-    function = KernelFunction(kernel, anchors, columns, like(X, intercept))
-    return Solved(function, support, coef, objective, residual, n_iter, is_done)
+    return KernelFunction(kernel, anchors, columns, like(X, intercept)), support, coef
 
 
 def leave_some_out(kernel: Any, X: Array, Y: Array, weight: Array, C: float) -> tuple[Array, Index]:

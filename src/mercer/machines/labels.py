@@ -33,6 +33,13 @@ class LabelledSamples(NamedTuple):
         given = None if self.sample_weight is None else self.sample_weight[rows]
         return LabelledSamples(self.X[rows], self.y[rows], self.label[rows], self.weight[rows], given)
 
+    @property
+    def given(self) -> Array:
+        """Return what was given as weights, of those that count."""
+        xp = namespace(self.weight)
+        counts: Array = xp.astype(self.weight > 0, xp.float64)
+        return counts if self.sample_weight is None else counts * self.sample_weight
+
     def counted(self) -> tuple["LabelledSamples", Index]:
         """Return those of positive weight, and which they are."""
         (rows,) = namespace(self.weight).nonzero(self.weight > 0)

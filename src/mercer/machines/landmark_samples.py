@@ -27,8 +27,8 @@ from mercer.machines.feature_samples import (
     FeatureSamples,
 )
 from mercer.machines.functions import KernelFunction
-from mercer.machines.problems import MAX_STEPS, How, Options, Problem, Problems, Solved, walk
-from mercer.machines.samples import LEAST_SPREAD, PreparedSamples
+from mercer.machines.problems import How, Options, Problem, Problems, Solved
+from mercer.machines.samples import LEAST_SPREAD, PreparedSamples, walk
 from mercer.solvers.newton import HINGE, LogLoss, Loss, SquaredError, solve_path, thin
 from mercer.solvers.newton.landmarks import LandmarkColumns, LandmarkRows, Landmarks, solve_squares
 
@@ -158,22 +158,16 @@ class LandmarkSamples(PreparedSamples):
         path = partial(self._path, Cs, loss, options)
         for solutions in walk(problems.each, path, options.n_jobs):
             w = np.stack([s.function.coef for s in solutions], axis=1)
-            ends = [
-                np.array([getattr(s, name) for s in solutions])
-                for name in ("objective", "residual", "n_iter")
-            ]
-            bias = np.array([s.bias for s in solutions])
-            yield self._describe(w, bias, *ends, bool(np.all(ends[1] <= options.tol)))
+            function = self._function(w, np.array([s.bias for s in solutions]))
+            yield Solved.of(*function, solutions, options.tol)
 
     def _path(
         self, Cs: Sequence[float], loss: Loss, options: Options, k: int, problem: Problem
     ) -> Iterator[Any]:
         columns = self.columns if problem.rows is None else self.columns[problem.rows]
-        progress = None if options.report is None else options.report(k)
         weight = reachable(problem.y, problem.weight) if loss is HINGE else problem.weight
         rows = LandmarkRows.of(columns, problem.y, weight)
-        more = options.max_iter or MAX_STEPS
-        return solve_path(rows, Cs, loss, tol=options.tol, max_iter=more, progress=progress)
+        return solve_path(rows, Cs, loss, **options.of_problem(k))
 
     def _solve_squares(
         self, each: Sequence[Problem], Cs: Sequence[float], options: Options
@@ -187,27 +181,25 @@ class LandmarkSamples(PreparedSamples):
             ]
             starts = [step.w for step in steps]
             w, bias = np.stack(starts, axis=1), np.array([step.bias for step in steps])
-            objective = np.array(
-                [self._objective(p, C, s.w, s.bias) for p, s in zip(each, steps, strict=True)]
-            )
-            residual = np.array([step.residual for step in steps])
-            n_iter = np.array([step.n_iter for step in steps])
-            yield self._describe(w, bias, objective, residual, n_iter, bool(np.all(residual <= options.tol)))
+            objective = [self._objective(p, C, s.w, s.bias) for p, s in zip(each, steps, strict=True)]
+            residual, n_iter = np.array([s.residual for s in steps]), np.array([s.n_iter for s in steps])
+            is_done = bool(np.all(residual <= options.tol))
+            yield Solved(*self._function(w, bias), np.array(objective), residual, n_iter, is_done)
 
     def _objective(self, problem: Problem, C: float, w: Array, bias: float) -> float:
         """Return that of the dual problem, as of other samples: minus the least of the primal one."""
         error = problem.y - self.columns.multiply(w) - bias
         return -0.5 * float(w @ w) - 0.5 * C * float(problem.weight @ error**2)
 
-    def _describe(self, w: Array, bias: Array, *ends: Any) -> Solved:
+    def _function(self, w: Array, bias: Array) -> tuple[KernelFunction, Index, Array]:
+        """Return the function of weights, its landmarks if they are among the samples, and coefficients."""
         coef = np.stack([self.landmarks.expand(one) for one in w.T], axis=1)
         total = coef.sum(axis=0)
         bias = bias - self.centre @ coef + self.middle * total
         coef[: self.n_first] -= total / self.n_first
-        support, dual = (
-            (self.order[: len(coef)], coef.T) if not self.is_part else (self.order[:0], coef.T[:, :0])
-        )
-        return Solved(KernelFunction(self.kernel, self.anchors, coef, bias), support, dual, *ends)
+        n_known = 0 if self.is_part else len(coef)
+        function = KernelFunction(self.kernel, self.anchors, coef, bias)
+        return function, self.order[:n_known], coef.T[:, :n_known]
 
 
 def grow_landmarks(prepared: PreparedSamples, problems: Problems, C: float) -> PreparedSamples:

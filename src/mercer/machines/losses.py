@@ -20,40 +20,40 @@ OF_CLASSES: dict[str, Loss] = {"hinge": HINGE, "log_loss": LogLoss(), "squared_e
 OF_NUMBERS = ("squared_error", "absolute_error", "quantile", "epsilon_insensitive", "poisson")
 
 
-def class_loss(loss: Any) -> Loss:
-    """Return a loss of classes ±1, by name or as it is given."""
-    if isinstance(loss, Loss):
-        return loss
-    check_option(loss, "loss", tuple(OF_CLASSES))
-    return OF_CLASSES[loss]
-
-
-class NumberLoss(NamedTuple):
-    """A loss of numbers: as the solver takes it, and as the error of predictions."""
+class MachineLoss(NamedTuple):
+    """A loss: as the solver takes it, and, of numbers, as the error of predictions."""
 
     name: str
     solver: Loss
-    error: Callable[..., float]  # of targets and predictions, with `sample_weight`
+    error: Callable[..., float] = mean_squared_error  # of targets and predictions, with `sample_weight`
     is_log: bool = False  # whether f is the logarithm of the prediction
 
 
-def number_loss(name: Any, quantile: Any, epsilon: Any, spread: Any = 1.0) -> NumberLoss:
+def class_loss(loss: Any) -> MachineLoss:
+    """Return a loss of classes ±1, by name or as it is given."""
+    if isinstance(loss, Loss):
+        return MachineLoss(type(loss).__name__, loss)
+    check_option(loss, "loss", tuple(OF_CLASSES))
+    return MachineLoss(loss, OF_CLASSES[loss])
+
+
+def number_loss(name: Any, quantile: Any, epsilon: Any, spread: Any = 1.0) -> MachineLoss:
     """Return a loss by name, or as it is given; ε is in units of `spread`."""
     if isinstance(name, Loss):  # whose predictions are scored by their squared errors
-        return NumberLoss(type(name).__name__, name, mean_squared_error)
+        return MachineLoss(type(name).__name__, name)
     check_option(name, "loss", OF_NUMBERS)
     if name == "squared_error":
-        return NumberLoss(name, SquaredError(), mean_squared_error)
+        return MachineLoss(name, SquaredError())
     if name == "absolute_error":
-        return NumberLoss(name, CorneredLoss(), mean_absolute_error)
+        return MachineLoss(name, CorneredLoss(), mean_absolute_error)
     if name == "poisson":
-        return NumberLoss(name, Poisson(), _deviance, is_log=True)
+        return MachineLoss(name, Poisson(), _deviance, is_log=True)
     if name == "quantile":
         level = _check_level(quantile)
         pinball = CorneredLoss(up=level, down=1.0 - level)
-        return NumberLoss(name, pinball, lambda y, p, **w: mean_pinball_loss(y, p, alpha=level, **w))
+        return MachineLoss(name, pinball, lambda y, p, **w: mean_pinball_loss(y, p, alpha=level, **w))
     epsilon = _check_epsilon(epsilon)
-    return NumberLoss(
+    return MachineLoss(
         name, CorneredLoss(epsilon=epsilon), lambda y, p, **w: _beyond(y, p, epsilon * spread, **w)
     )
 

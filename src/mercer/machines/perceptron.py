@@ -1,19 +1,24 @@
 """All perceptrons at once: the machines of the perceptron kernel, exact or by slices [LL05, V]."""
 
+from dataclasses import dataclass
 from typing import Any
-
-from numpy.typing import ArrayLike
 
 from mercer._typing import Array
 from mercer.kernels import Perceptron
-from mercer.machines.classifier import NamedClassifier
-from mercer.machines.machine import Machine
+from mercer.machines.classifier import Classifier
+from mercer.machines.machine import NamedMachine
 from mercer.machines.problems import How
-from mercer.machines.regressor import NamedRegressor
+from mercer.machines.regressor import Regressor
 
 
-class PerceptronMachine(Machine):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronMachine(NamedMachine):
     """What the machines of the perceptron kernel share: it, and how to compute with it."""
+
+    method: str = "auto"
+    n_directions: int | None = None
+    max_bins: int | None = 64
+    n_landmarks: int | None = None
 
     _methods = ("auto", "gram", "sliced", "landmarks")
 
@@ -24,7 +29,8 @@ class PerceptronMachine(Machine):
         return How(self.method, self.n_landmarks, self.max_bins, self.n_directions)
 
 
-class PerceptronSVC(PerceptronMachine, NamedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronSVC(Classifier, PerceptronMachine):
     r"""The soft-margin SVM over all perceptrons [LL05, Definition 3 and (P2)].
 
     The perceptron kernel :math:`\Delta_P - \|x - x'\|_2` is the inner product of what infinitely many linear
@@ -40,8 +46,6 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
     C : float or "cv", default=1.0
         The penalty of margin violations. Features in [−1, 1] need values of about 2⁻¹⁰ to 2³ [LL05, VI]. "cv"
         is the best of `Cs` by cross-validation.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        As in `StumpSVC`.
     method : {"auto", "gram", "sliced", "landmarks"}, default="auto"
         "gram" needs 16 n² bytes (n = 3000: 0.14 GB, n = 20 000: 6.4 GB) and says so before it starts if the
         machine has less. "sliced" needs some n × n_directions bytes. "landmarks": samples drawn at random
@@ -53,16 +57,12 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
         Number of bins of each projection, as in `StumpSVC`; for "sliced" alone.
     n_landmarks : int or None, default=None
         Number of landmarks of "landmarks", as in `KernelSVC`.
-    Cs, cv, scoring
-        As in `StumpSVC`.
     max_iter : int or None, default=None
         Maximum number of iterations: of LIBSVM, which None leaves without limit, or Newton steps, 1000.
-    tol, class_weight, multi_class
-        As in `StumpSVC`.
     random_state : int, RandomState or None, default=None
         Random seed of the directions, of landmarks, and of the samples that choose C.
-    n_jobs : int or None, default=None
-        Number of threads, as in `StumpSVC`.
+    loss, Cs, cv, scoring, tol, class_weight, multi_class, n_jobs
+        As in `StumpSVC`.
 
     Attributes
     ----------
@@ -82,45 +82,9 @@ class PerceptronSVC(PerceptronMachine, NamedClassifier):
     True
     """
 
-    _grid = (-17, 3)
 
-    def __init__(
-        self,
-        C: float | str = 1.0,
-        *,
-        loss: Any = "hinge",
-        method: str = "auto",
-        n_directions: int | None = None,
-        max_bins: int | None = 64,
-        n_landmarks: int | None = None,
-        Cs: int | ArrayLike = 11,
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        multi_class: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.method = method
-        self.n_directions = n_directions
-        self.max_bins = max_bins
-        self.n_landmarks = n_landmarks
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class PerceptronRegressor(PerceptronMachine, NamedRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronRegressor(Regressor, PerceptronMachine):
     r"""Regression with the perceptron kernel [LL05, Definition 3].
 
     The perceptron kernel :math:`\Delta_P - \|x - x'\|_2` is the inner product of what infinitely many linear
@@ -136,22 +100,12 @@ class PerceptronRegressor(PerceptronMachine, NamedRegressor):
     C : float or "cv", default=1.0
         The weight of the losses against the penalty. Standardised features need values of about 2⁻⁸ to 2¹⁰.
         "cv" is the best of `Cs` by cross-validation.
-    loss, quantile, epsilon
-        As in `StumpRegressor`.
-    method : {"auto", "gram", "sliced", "landmarks"}, default="auto"
+    method, n_directions, max_bins, n_landmarks
         As in `PerceptronSVC`. "auto" takes the Gram matrix, of O(n³) time, up to 3000 samples.
-    n_directions : int or None, default=None
-        Number of projections of "sliced"; None takes 16 for each feature.
-    max_bins : int or None, default=64
-        Number of bins of each projection, as in `StumpRegressor`; for "sliced" alone.
-    n_landmarks : int or None, default=None
-        Number of landmarks of "landmarks", as in `KernelSVC`.
-    Cs, cv, scoring, tol, max_iter
-        As in `StumpRegressor`.
     random_state : int, RandomState or None, default=None
         Random seed of the folds, the directions and the landmarks.
-    n_jobs : int or None, default=None
-        Number of threads, over the folds, or several targets.
+    loss, quantile, epsilon, Cs, cv, scoring, tol, max_iter, n_jobs
+        As in `StumpRegressor`.
 
     Attributes
     ----------
@@ -170,40 +124,3 @@ class PerceptronRegressor(PerceptronMachine, NamedRegressor):
     >>> model.score(X_new, y_new) > 0.9
     True
     """
-
-    _grid = (-12, 10)
-
-    def __init__(
-        self,
-        C: float | str = 1.0,
-        *,
-        loss: Any = "squared_error",
-        quantile: float = 0.5,
-        epsilon: float = 0.1,
-        method: str = "auto",
-        n_directions: int | None = None,
-        max_bins: int | None = 64,
-        n_landmarks: int | None = None,
-        Cs: int | ArrayLike = 12,
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.method = method
-        self.n_directions = n_directions
-        self.max_bins = max_bins
-        self.n_landmarks = n_landmarks
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs

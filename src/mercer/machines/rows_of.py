@@ -45,7 +45,8 @@ def prepare(kernel: Any, X: Array, how: How) -> PreparedSamples:
         directions = draw_directions(X.shape[1], n_slices(how, X.shape[1]), how.seed)
         return AdditiveSamples(kernel, X, how.max_bins, how.seed, like(X, directions))
     if how.method == "gram":
-        itself = how.is_hinge and is_of_numpy(X) and len(X) > GAUSSIAN_ROWS and is_gaussian(kernel)
+        by_libsvm = how.loss is HINGE and how.n_classes > 0 and is_of_numpy(X)
+        itself = by_libsvm and len(X) > GAUSSIAN_ROWS and is_gaussian(kernel)
         return GaussianSamples(kernel, X) if itself else GramSamples.of(kernel, X)
     if how.method == "landmarks":
         return prepare_landmarks(kernel, X, how)

@@ -1,6 +1,6 @@
 """The choice of C, and of one of several kernels, by cross-validation: grids, folds and scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._typing import Array, Flags, Index
 from mercer.array_api import is_of_torch, to_numpy
-from mercer.machines.problems import Solved, run_in_threads
+from mercer.machines.problems import Solved
+from mercer.machines.samples import run_in_threads
 from mercer.shown import shown
 
 SURE_OF_A_CLASS = 20  # rows of each class that are among those that choose, if it has as many
@@ -63,11 +64,14 @@ def make_grid(Cs: int | ArrayLike, low: int, high: int) -> Array:
         if Cs < 1:
             raise ValueError(f"Cs={Cs}: give at least one value of C, or the number of values.")
         return np.logspace(low, high, int(Cs), base=2.0)
-    grid = np.unique(np.asarray(Cs, dtype=np.float64))
-    if grid.size == 0:
-        raise ValueError("Cs is empty: give at least one value of C, or the number of values.")
-    if not (np.all(np.isfinite(grid)) and grid[0] > 0):
-        raise ValueError(f"Every C must be positive and finite, got {Cs!r}.")
+    return check_grid(Cs, "Cs")
+
+
+def check_grid(values: ArrayLike, name: str) -> Array:
+    """Return positive numbers, ascending; there must be one at least."""
+    grid = np.unique(np.asarray(values, dtype=np.float64))
+    if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] > 0):
+        raise ValueError(f"{name} must be one positive number or more, got {values!r}.")
     return grid
 
 
@@ -78,19 +82,15 @@ def split_classes(
     from sklearn.model_selection import check_cv  # to predict, it need not be imported
 
     check_consistent_length(X, groups)
-    rows, folds = np.arange(len(X)), []
     groups = to_numpy(groups) if is_of_torch(groups) else groups
-    for k, fold in enumerate(check_cv(cv, label, classifier=True).split(X, label, groups)):
-        train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
+    folds = _count(check_cv(cv, label, classifier=True).split(X, label, groups), np.arange(len(X)), counts)
+    for k, (train, _) in enumerate(folds):
         missing = np.setdiff1d(np.arange(len(classes)), label[train])
         if len(missing) > 0:
             raise ValueError(
                 f"The training part of fold {k} holds no row of class {shown(classes[missing[0]])}. Use "
                 "stratified folds (an integer cv), fewer folds, or more rows of that class."
             )
-        if len(test) == 0:
-            raise ValueError(f"Fold {k} holds no test row of positive weight.")
-        folds.append((train, test))
     return folds
 
 
@@ -101,10 +101,12 @@ def split_numbers(cv: Any, X: Array, Y: Array, counts: Flags, groups: ArrayLike 
     check_consistent_length(X, groups)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         rows = np.flatnonzero(counts)
-        split = KFold(int(cv), shuffle=True, random_state=seed).split(rows)
-    else:
-        rows = np.arange(len(X))
-        split = check_cv(cv).split(X, Y, groups)
+        return _count(KFold(int(cv), shuffle=True, random_state=seed).split(rows), rows, counts)
+    return _count(check_cv(cv).split(X, Y, groups), np.arange(len(X)), counts)
+
+
+def _count(split: Iterable[tuple[Any, Any]], rows: Index, counts: Flags) -> Folds:
+    """Return which rows of each fold count; there must be some."""
     folds = []
     for k, fold in enumerate(split):
         train, test = (part[counts[part]] for part in (rows[np.asarray(f)] for f in fold))
@@ -153,11 +155,3 @@ def is_past_the_best(scores: Array) -> bool:
     lost = scores[:, [n_tried - 1 - n_since]] - scores[:, -min(n_since, PATIENCE) :]
     wanted = 1.0 if n_since >= PATIENCE else CLEARLY
     return bool(np.all(lost.mean(axis=0) > wanted * lost.std(axis=0, ddof=1) / np.sqrt(n_folds)))
-
-
-def make_multiples(gammas: ArrayLike) -> Array:
-    """Return ascending multiples of the median rule's γ."""
-    grid = np.unique(np.asarray(gammas, dtype=np.float64))
-    if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] > 0):
-        raise ValueError(f"gammas must be one positive number or more, got {gammas!r}.")
-    return grid

@@ -1,21 +1,24 @@
 """All decision stumps at once: the machines of the stump kernel, which are additive [LL05, IV]."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.kernels import Stump
-from mercer.machines.classifier import NamedClassifier
+from mercer.machines.classifier import Classifier
 from mercer.machines.functions import AdditiveFunction, ShapeFunction
-from mercer.machines.machine import Machine
+from mercer.machines.machine import NamedMachine
 from mercer.machines.problems import How
-from mercer.machines.regressor import NamedRegressor
+from mercer.machines.regressor import Regressor
 
 
-class StumpMachine(Machine):
+@dataclass(kw_only=True, eq=False, repr=False)
+class StumpMachine(NamedMachine):
     """What the machines of the stump kernel share: it, and the parameter `max_bins`."""
+
+    max_bins: int | None = None
 
     def _kernels(self, X: Array, y: Any, weight: Array, given: dict[str, Any]) -> list[Any]:
         return [Stump()]
@@ -31,7 +34,8 @@ class StumpMachine(Machine):
         return functions
 
 
-class StumpSVC(StumpMachine, NamedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class StumpSVC(Classifier, StumpMachine):
     r"""The soft-margin SVM over all decision stumps [LL05, Definition 2 and (P2)].
 
     The stump kernel :math:`\Delta_S - \|x - x'\|_1` is the inner product of what infinitely many decision
@@ -68,12 +72,12 @@ class StumpSVC(StumpMachine, NamedClassifier):
         The largest violation of the optimality conditions at which to stop, as in `sklearn.svm.SVC`; for the
         log-loss, and with bins from some thousands of samples on, ten times the relative duality gap.
     max_iter : int or None, default=None
-        Maximum number of iterations (Newton steps; for few samples, LIBSVM's). None is 1000
-        Newton steps.
+        Maximum number of iterations (Newton steps; for few samples, LIBSVM's). None is 1000 Newton steps.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for the samples of each class.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        More than two classes: one against one, with votes counted as in LIBSVM; or one against the rest.
+    multi_class : {"auto", "ovo", "ovr"}, default="auto"
+        More than two classes: one against one ("auto"), with votes counted as in LIBSVM, or of "log_loss"
+        with coupled probabilities; or one against the rest.
     random_state : int, RandomState or None, default=None
         Random seed of the samples that the bins are chosen on, if there are more than 200 000. Without bins
         nothing is random.
@@ -126,37 +130,6 @@ class StumpSVC(StumpMachine, NamedClassifier):
     True
     """
 
-    _grid = (-17, 3)
-
-    def __init__(
-        self,
-        C: float | str = 1.0,
-        *,
-        loss: Any = "hinge",
-        max_bins: int | None = None,
-        Cs: int | ArrayLike = 11,
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        multi_class: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.max_bins = max_bins
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     @property
     def shape_functions_(self) -> list[Any]:
         """The g_d of f(x) = Σ_d g_d(x_d) + b."""
@@ -164,7 +137,8 @@ class StumpSVC(StumpMachine, NamedClassifier):
         return shapes[0] if len(self.classes_) == 2 else shapes
 
 
-class StumpRegressor(StumpMachine, NamedRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class StumpRegressor(Regressor, StumpMachine):
     r"""Regression with the stump kernel, as an additive model [LL05].
 
     The stump kernel :math:`\Delta_S - \|x - x'\|_1` is the inner product of what infinitely many decision
@@ -200,7 +174,7 @@ class StumpRegressor(StumpMachine, NamedRegressor):
         bins of equally many samples, and each value moves to the mean of its bin: faster for many samples.
     Cs : int or array-like, default=12
         The values of C for ``C="cv"``, or how many from 2⁻¹² to 2¹⁰ in equal ratios.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter, iterable or "loo", default=5
         The folds for ``C="cv"``, as in `sklearn.linear_model.LassoCV`; but a number of folds takes samples in
         random order. "loo" leaves each sample out, in closed form, for ``loss="squared_error"``.
     scoring : str, callable or None, default=None
@@ -228,11 +202,8 @@ class StumpRegressor(StumpMachine, NamedRegressor):
         The minimum of the dual problem of the standardised target, and how far it is from optimal.
     n_iter_ : int
         Number of Newton steps.
-    C_, edge_, Cs_ : float, {"lower", "upper"} or None, array of shape (n_Cs,)
-        C, given or chosen; for ``C="cv"`` the end of the values that it is at, and these values.
-    scores_ : array of shape (n_folds, n_Cs)
-        The scores. A path ends when two values of C in a row are worse than the best by more than a
-        standard error, or one by more than five; those that were not tried have NaN.
+    C_, edge_, Cs_, scores_
+        As in `StumpSVC`.
     unseen_ : UnseenErrors
         The errors of the folds' test samples at this C, for `predict_interval`.
 
@@ -255,37 +226,6 @@ class StumpRegressor(StumpMachine, NamedRegressor):
     >>> bool(0.85 < ((low <= y_new) & (y_new <= high)).mean() < 0.95)
     True
     """
-
-    _grid = (-12, 10)
-
-    def __init__(
-        self,
-        C: float | str = 1.0,
-        *,
-        loss: Any = "squared_error",
-        quantile: float = 0.5,
-        epsilon: float = 0.1,
-        max_bins: int | None = None,
-        Cs: int | ArrayLike = 12,
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.max_bins = max_bins
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def shape_functions_(self) -> list[Any]:

@@ -9,6 +9,7 @@ from sklearn.utils import check_consistent_length
 
 from mercer._typing import Array, Index
 from mercer.array_api import apply, is_of_torch, like, take, to_numpy
+from mercer.machines.places import check_few
 from mercer.machines.problems import Problem, Problems
 from mercer.scikit import check_sample_weight
 from mercer.validation import check_rows, check_target
@@ -26,6 +27,21 @@ class NumberSamples(NamedTuple):
         if len(rows) == len(self.X) and np.array_equal(rows, np.arange(len(rows))):
             return self
         return NumberSamples(take(self.X, rows), self.Y[rows], self.weight[rows])
+
+    @property
+    def given(self) -> Array:
+        """Return the weights."""
+        return self.weight
+
+    def counted(self) -> tuple["NumberSamples", Index]:
+        """Return those of positive weight, and which they are."""
+        rows = np.flatnonzero(self.weight > 0)
+        return self.select(rows), rows
+
+    def in_memory(self, estimator: Any) -> "NumberSamples":
+        """Return the samples as NumPy arrays, for solvers that have no other."""
+        check_few(self.X)
+        return self._replace(X=to_numpy(self.X))
 
     def spread(self) -> Array:
         """Return the standard deviation of each target."""

@@ -1,5 +1,6 @@
 """All decision trees at once: the machines of the tree kernel, on a Gram matrix or on landmarks [LL08]."""
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,16 +11,25 @@ from mercer.array_api import to_numpy
 from mercer.kernels import Kernel, Ranked, Rescaled, Tree
 from mercer.kernels.tree import median_gamma
 from mercer.learners.one_hot import category_scale
-from mercer.machines.classifier import NamedClassifier
-from mercer.machines.machine import Machine
+from mercer.machines.classifier import Classifier
+from mercer.machines.machine import NamedMachine
 from mercer.machines.problems import How
-from mercer.machines.regressor import NamedRegressor
-from mercer.machines.selection import make_multiples
+from mercer.machines.regressor import Regressor
+from mercer.machines.selection import check_grid
 from mercer.parameters import check_option, check_positive
 
 
-class TreeMachine(Machine):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeMachine(NamedMachine):
     """What the machines of the tree kernel share: γ, and how columns come to it."""
+
+    gamma: float | None = None
+    relative_gamma: float = 1.0
+    method: str = "auto"
+    n_landmarks: int | None = None
+    categories: str | None = "auto"
+    ranks: bool = False
+    gammas: ArrayLike = (0.25, 0.5, 1.0, 2.0)
 
     _methods = ("auto", "gram", "landmarks")
 
@@ -39,7 +49,7 @@ class TreeMachine(Machine):
         usual = median_gamma(columns.seen(X))
         if not self._selects:
             return [columns.kernel(self.relative_gamma * usual)]
-        self.gammas_ = make_multiples(self.gammas) * usual
+        self.gammas_ = check_grid(self.gammas, "gammas") * usual
         return [columns.kernel(float(gamma)) for gamma in self.gammas_]
 
     @property
@@ -48,7 +58,8 @@ class TreeMachine(Machine):
         return gamma_of(self.kernel_)
 
 
-class TreeSVC(TreeMachine, NamedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeSVC(Classifier, TreeMachine):
     r"""The soft-margin SVM over all decision trees [LL08].
 
     The tree kernel :math:`\exp(-\gamma \|x - x'\|_1)` is the mean of what all decision trees, of every depth,
@@ -64,8 +75,6 @@ class TreeSVC(TreeMachine, NamedClassifier):
     C : float or "cv", default=4.0
         The penalty of margin violations. Try 1 to 64. "cv" is the best of `Cs`, and γ of `gammas`, by
         cross-validation; of more than 5000 samples, on 5000 drawn at random from each class.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        As in `StumpSVC`.
     gamma : float or None, default=None
         γ; None is `relative_gamma` over the median distance of two samples.
     relative_gamma : float, default=1.0
@@ -85,48 +94,29 @@ class TreeSVC(TreeMachine, NamedClassifier):
         the ranks' standard deviation. Cuts are then as dense as the samples are, as those of a forest are:
         better where a feature has details at several scales, and samples are many enough to see them.
     Cs : int or array-like, default=(1.0, 4.0, 16.0, 64.0)
-        The values of C for ``C="cv"``; a number of them is as in `StumpSVC`.
+        The values of C for ``C="cv"``, as in `StumpSVC`.
     gammas : array-like, default=(0.25, 0.5, 1.0, 2.0)
         The values of γ for ``C="cv"``, as multiples of one over the median distance of two samples. They are
         for `gamma` None.
-    cv, scoring
-        As in `StumpSVC`.
-    tol, max_iter
-        As in `KernelSVC`.
-    class_weight : dict, "balanced" or None, default=None
-        What multiplies C for the samples of each class.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        More than two classes: one against one, with votes counted as in LIBSVM; or one against the rest.
     random_state : int, RandomState or None, default=None
         Random seed of the landmarks, and of the samples that choose C and γ.
-    n_jobs : int or None, default=None
-        Number of threads, as in `StumpSVC`.
+    loss, cv, scoring, tol, max_iter, class_weight, multi_class, n_jobs
+        As in `KernelSVC`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The classes.
     kernel_ : Tree, Rescaled or Ranked
         The kernel, with its γ, the scales of categories and the ranks.
     gamma_ : float
         γ.
     method_ : str
         "gram" or "landmarks".
-    support_ : array of shape (n_support,)
-        The row numbers of the support vectors, or of the landmarks.
-    dual_coef_ : array of shape (n_problems, n_support)
-        Their coefficients in the decision functions.
-    intercept_, objective_, residual_, n_iter_, C_, edge_, Cs_
-        As in `StumpSVC`.
+    classes_, support_, dual_coef_, intercept_, objective_, residual_, n_iter_, C_, edge_, Cs_
+        As in `StumpSVC`; those of landmarks, where they stand for the support vectors.
     gammas_ : array of shape (n_gammas,)
         The values of γ, ascending, for ``C="cv"``.
     scores_ : array of shape (n_folds, n_Cs) or (n_folds, n_Cs, n_gammas)
         The scores.
-
-    References
-    ----------
-    [LL08] H.-T. Lin, L. Li. Support vector machinery for infinite ensemble learning. Journal of Machine
-    Learning Research 9, 285-312, 2008.
 
     Examples
     --------
@@ -141,51 +131,12 @@ class TreeSVC(TreeMachine, NamedClassifier):
     True
     """
 
-    _grid = (-17, 3)
-
-    def __init__(
-        self,
-        C: float | str = 4.0,
-        *,
-        gamma: float | None = None,
-        relative_gamma: float = 1.0,
-        loss: Any = "hinge",
-        method: str = "auto",
-        n_landmarks: int | None = None,
-        categories: str | None = "auto",
-        ranks: bool = False,
-        Cs: int | ArrayLike = (1.0, 4.0, 16.0, 64.0),
-        gammas: ArrayLike = (0.25, 0.5, 1.0, 2.0),
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        class_weight: Any = None,
-        multi_class: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.gamma = gamma
-        self.relative_gamma = relative_gamma
-        self.loss = loss
-        self.method = method
-        self.n_landmarks = n_landmarks
-        self.categories = categories
-        self.ranks = ranks
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    C: float | str | None = field(default=4.0, kw_only=False)
+    Cs: int | ArrayLike = (1.0, 4.0, 16.0, 64.0)
 
 
-class TreeRegressor(TreeMachine, NamedRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeRegressor(Regressor, TreeMachine):
     r"""Regression with the tree kernel [LL08].
 
     The tree kernel :math:`\exp(-\gamma \|x - x'\|_1)` is the mean of what all decision trees, of every depth,
@@ -204,45 +155,26 @@ class TreeRegressor(TreeMachine, NamedRegressor):
         γ; None is `relative_gamma` over the median distance of two samples.
     relative_gamma : float, default=0.5
         γ as a multiple of the median rule's, where `gamma` is None. Try 1/8 to 2.
-    loss, quantile, epsilon
-        As in `StumpRegressor`.
-    method, n_landmarks
-        As in `TreeSVC`.
-    categories, ranks
-        How columns come to the kernel, as in `TreeSVC`.
     Cs : int or array-like, default=(0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
-        The values of C for ``C="cv"``; a number of them is as in `StumpRegressor`.
-    gammas : array-like, default=(0.125, 0.25, 0.5, 1.0, 2.0)
-        The values of γ for ``C="cv"``, as in `TreeSVC`.
-    cv, scoring, tol, max_iter
-        As in `StumpRegressor`.
+        The values of C for ``C="cv"``, as in `StumpRegressor`.
+    method, n_landmarks, categories, ranks, gammas
+        As in `TreeSVC`; the values of γ are 1/8 to 2 times the median rule's.
     random_state : int, RandomState or None, default=None
         Random seed of the folds, the landmarks and the samples that choose C and γ.
-    n_jobs : int or None, default=None
-        Number of threads, over the folds, or several targets.
+    loss, quantile, epsilon, cv, scoring, tol, max_iter, n_jobs
+        As in `StumpRegressor`.
 
     Attributes
     ----------
-    kernel_ : Tree or Rescaled
-        The kernel, with its γ and the scales of categories.
-    gamma_ : float
-        γ.
-    method_ : str
-        "gram" or "landmarks".
+    kernel_, gamma_, method_, gammas_, scores_
+        As in `TreeSVC`.
     intercept_, objective_, residual_, n_iter_, C_, edge_, Cs_, unseen_
         As in `StumpRegressor`.
-    gammas_, scores_
-        As in `TreeSVC`; scores are NaN for the C that were not tried, as in `StumpRegressor`.
 
     Notes
     -----
     Where 3000 samples choose C and γ, a fit to the first fold's training samples shows the errors of its test
     samples, for intervals.
-
-    References
-    ----------
-    [LL08] H.-T. Lin, L. Li. Support vector machinery for infinite ensemble learning. Journal of Machine
-    Learning Research 9, 285-312, 2008.
 
     Examples
     --------
@@ -255,48 +187,10 @@ class TreeRegressor(TreeMachine, NamedRegressor):
     True
     """
 
-    _grid = (-12, 10)
-
-    def __init__(
-        self,
-        C: float | str = 4.0,
-        *,
-        gamma: float | None = None,
-        relative_gamma: float = 0.5,
-        loss: Any = "squared_error",
-        quantile: float = 0.5,
-        epsilon: float = 0.1,
-        method: str = "auto",
-        n_landmarks: int | None = None,
-        categories: str | None = "auto",
-        ranks: bool = False,
-        Cs: int | ArrayLike = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0),
-        gammas: ArrayLike = (0.125, 0.25, 0.5, 1.0, 2.0),
-        cv: Any = 5,
-        scoring: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.gamma = gamma
-        self.relative_gamma = relative_gamma
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.method = method
-        self.n_landmarks = n_landmarks
-        self.categories = categories
-        self.ranks = ranks
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    C: float | str | None = field(default=4.0, kw_only=False)
+    relative_gamma: float = 0.5
+    Cs: int | ArrayLike = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
+    gammas: ArrayLike = (0.125, 0.25, 0.5, 1.0, 2.0)
 
 
 class Columns(NamedTuple):

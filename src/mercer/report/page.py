@@ -21,13 +21,10 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.files import replace_file
-from mercer.kernels.description import describe_kernel
 from mercer.preprocessing.encoder import TableEncoder, as_table
 from mercer.report.content import Chapter, Omitted, Table
 from mercer.report.sections import FOLDED, PARTS, QUESTIONS, make_headline
-from mercer.report.sections.ranking import winning_kernel
 from mercer.report.subject import Subject
-from mercer.search.words import describe_settings, name_blend
 from mercer.validation import check_target
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
@@ -261,16 +258,9 @@ def _code(subject: Subject) -> str:
 
 def _provenance(subject: Subject, random_state: Any) -> list[Table]:
     """Return what it takes to reproduce the page."""
-    result = subject.result
     shown = {name: value for name, value in subject.about.items() if name not in ("command", "seconds")}
-    rows = [
-        *([str(name), str(value)] for name, value in shown.items()),
-        ["what predicts", name_blend(result) if result.blend else str(result.winner)],
-        ["main member", describe_settings(result.settings) or "the defaults"],
-        ["its kernel", describe_kernel(winning_kernel(subject.search))],
-        ["samples the model was fitted to", str(result.n_fitted)],
-        ["random seed of this report", str(random_state)],
-    ]
+    rows = [[str(name), str(value)] for name, value in shown.items()]
+    rows.append(["random seed of this report", str(random_state)])
     versions = [["Python", platform.python_version()], *([name, version(name)] for name in PACKAGES)]
     return [
         Table("Settings", ["setting", "value"], rows),

@@ -77,6 +77,7 @@ ENDLESS = 10_000_000  # steps: LIBSVM's own limit, without which it may go round
 DECIDING = 1000  # rows that decide on the weights of features
 MANY_ROWS = 2000
 LANDMARK_ROWS, LOGISTIC_ROWS = 8000, 5000  # of more, some stand for all: a Gram matrix takes too long
+BY_MANY = 1.5  # and for those of numbers, which grow by conjugate gradients
 BY_LANDMARKS = 0.7  # the power with which time grows: most of it is for the landmarks themselves
 RIDGE_ROWS = 5000  # whose Gram matrix takes seconds to be inverted
 FEW_ROWS = 1000  # of more rows a kernel may be more local
@@ -99,6 +100,7 @@ class Candidate(NamedTuple):
     gram_rows: int = (
         0  # up to so many rows, of which landmarks could stand for all, the Gram matrix is faster
     )
+    turn: float = 4.0  # times the seconds that a Gram matrix takes for landmarks, of as many samples
 
     def settings(self) -> list[dict[str, Any]]:
         """Return all settings, one dict each."""
@@ -219,14 +221,15 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
     shapes = {"learner__base": ["tree", "rbf"], "learner__width": [0.25, 0.5, 1.0]}
     how: dict[str, Any] = {"method": "landmarks", **seed} if n_rows > RIDGE_ROWS else {}
     return [
-        Candidate("tree", TreeRegressor(**seed), tree_grid, gram_rows=RIDGE_ROWS),
+        Candidate("tree", TreeRegressor(**seed), tree_grid, gram_rows=RIDGE_ROWS, turn=BY_MANY),
         Candidate("perceptron", PerceptronRegressor(**seed), {"C": [0.125, 1.0, 8.0, 64.0, 512.0]}),
         Candidate(
             NUMBER_REFERENCE,
             KernelRegressor(RBF, **how),
             {"learner__length_scale": widths},
-            2.5,
+            1.9,
             gram_rows=RIDGE_ROWS,
+            turn=BY_MANY,
         ),
         Candidate(
             "stump", StumpRegressor(max_bins=bins), {"C": [2.0**k for k in (-6, -3, 0, 3, 6)]}, growth=1.3
@@ -235,8 +238,9 @@ def number_candidates(n_rows: int, n_features: int, random_state: int) -> list[C
             "relevance",
             KernelRegressor(relevance, **how),
             shapes if n_rows > MANY_ROWS else {},
-            2.5,
+            1.4,  # most of the time of some thousand rows is for learning from a sample
             gram_rows=RIDGE_ROWS,
+            turn=BY_MANY,
         ),
         Candidate("linear", RidgeCV(alphas=np.logspace(-2, 4, 13)), {}, growth=1.0),
         Candidate("forest", ForestRegressor(**seed), forest_grid, 1.2),

@@ -15,7 +15,7 @@ from mercer._typing import Array, Index
 from mercer.kernels import Rescaled
 from mercer.limits import one_thread
 from mercer.machines import KernelRegressor, KernelSVC
-from mercer.machines.machine import learn
+from mercer.machines.kernel import learn
 from mercer.preprocessing.scaling import ClippedScaler
 from mercer.search.candidates import Candidate, kernel_of
 from mercer.solvers.libsvm import without_last_digits

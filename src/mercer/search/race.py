@@ -39,7 +39,6 @@ MEASURED = 0.02  # seconds, from which on growth is believed
 OF_FEW = 0.45  # of the power, from a trial to the first rung
 SHARED = 0.3  # of a setting's time, where settings share a learned kernel
 STEEPEST = 3.2  # power with which time is believed to grow
-BY_GRAM = 4.0  # times the seconds that a Gram matrix takes for landmarks, of as many samples
 
 
 class Entry(NamedTuple):
@@ -228,7 +227,7 @@ class Race:
         turn, power = self.candidates[i].gram_rows or math.inf, self.growth(i)
         if n_rows > turn or n_more <= turn:
             return float(max(n_more / n_rows, 1.0) ** power)
-        return float(BY_GRAM * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
+        return float(self.candidates[i].turn * (turn / n_rows) ** power * (n_more / turn) ** BY_LANDMARKS)
 
     def growth(self, i: int) -> float:
         """Return the power of the number of samples with which a candidate's time rises."""
@@ -532,6 +531,8 @@ class Race:
         if share == 1.0:
             return
         bests = {i: e for i in self.running() if (e := self.best_of(i)) is not None}
+        if not bests:  # nobody could be fitted to all samples in time
+            return
         finalists = set(self.finalists().tolist())
         leader = min(bests.values(), key=lambda e: (e not in finalists, float(np.nanmean(self.losses[:, e]))))
         for i, e in bests.items():

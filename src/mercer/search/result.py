@@ -180,6 +180,12 @@ class SearchResult(NamedTuple):
         """Return the result as dictionaries and lists, for JSON."""
         return _as_dict(self)
 
+    def __str__(self) -> str:
+        """Return the result as ``print`` shows it."""
+        from mercer.search.words import as_text  # the words are about this value
+
+        return as_text(self)
+
     def _repr_html_(self) -> str:
         """Return the result as a notebook shows it."""
         from mercer.search.words import as_html  # the words are about this value

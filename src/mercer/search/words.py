@@ -256,6 +256,20 @@ def explain_selection(result: SearchResult) -> str:
     )
 
 
+def as_text(result: SearchResult) -> str:
+    """Return the headline and the ranking, for ``print``; members of the model have an asterisk."""
+    said = [describe_model(result), expected_on_new_samples(result), compare_with_reference(result)]
+    lines = [["candidate", result.metric.name, f"against {result.reference}" if result.reference else ""]]
+    for one in result.candidates:
+        name = f"{one.name} *" if one.name in result.stars() else one.name
+        lines.append(
+            [name, describe_measure(one.measure), describe_difference(one.difference, result.metric)]
+        )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    table = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([*filter(None, said if result.winner else []), "", *table])
+
+
 def as_html(result: SearchResult) -> str:
     """Return the headline and the ranking with bars, for a notebook."""
     head = []

@@ -16,6 +16,8 @@ from mercer.compiled import njit
 
 SHARE = 0.9  # of the tolerance, for LIBSVM: it computes in single precision
 CACHE = 500  # MB of LIBSVM's cache; it holds what was read from the Gram matrix
+# kernel values that LIBSVM computes come again if C_i is large; else filling more memory costs a fifth more
+EASY, EASY_CACHE = 3.0, 200
 STEPS, STEPS_OF_A_ROW = 300_000, 100  # after so many it is looked whether LIBSVM goes round in circles
 MOST_STEPS = 2**31 - 1  # that LIBSVM can count
 MOST_GAUSSIAN_STEPS = 10_000_000  # without a limit it may go round in circles for ever
@@ -95,7 +97,8 @@ def solve_gaussian(
     most = max_iter if max_iter and max_iter > 0 else MOST_GAUSSIAN_STEPS
     n_classes = int(label.max()) + 1
     labels = [label] if n_classes == 2 or scheme == "ovo" else [label == k for k in range(n_classes)]
-    each = [_try_libsvm(X, one, C, tol, most, kernel="rbf", gamma=0.5) for one in labels]
+    kernel = {"kernel": "rbf", "gamma": 0.5, "cache_size": EASY_CACHE if C.max() <= EASY else CACHE}
+    each = [_try_libsvm(X, one, C, tol, most, **kernel) for one in labels]
     if any(stopped for _, stopped in each):
         warn_of_steps(f"stopped after {most} iterations")
     return GramSVMs(
@@ -156,14 +159,9 @@ def _try_libsvm(
     from sklearn.svm import _libsvm  # to predict, it need not be imported
 
     _libsvm.set_verbosity_wrap(0)
+    options = {"kernel": "precomputed", "cache_size": CACHE, "tol": tol, "max_iter": max_iter, **kernel}
     support, _, n_support, coef, intercept, _, _, stopped, n_iter = _libsvm.fit(
-        X,
-        label.astype(np.float64),
-        sample_weight=C,
-        tol=tol,
-        cache_size=CACHE,
-        max_iter=max_iter,
-        **(kernel or {"kernel": "precomputed"}),
+        X, label.astype(np.float64), sample_weight=C, **options
     )
     found = _Found(support, n_support, coef, intercept, n_iter)
     machines = _of_two_classes(found, len(X)) if len(n_support) == 2 else _of_class_pairs(found, len(X))

@@ -50,17 +50,19 @@ def make_headline(subject: Subject) -> Headline:
 
 def _missed_classes(subject: Subject) -> list[str]:
     """Say which classes are never predicted, although held-out samples are of them."""
-    predicted = np.unique(subject.held_out.predicted)
-    labels, counts = np.unique(subject.held_out.y, return_counts=True)
-    missed = [k for k, label in enumerate(labels) if label not in predicted]
+    data = subject.held_out
+    labels, predicted = subject.search.classes_, np.unique(data.predicted)
+    counts = {label: int((data.y == label).sum()) for label in labels if label not in predicted}
+    missed = [f"'{label}' ({count(n, 'sample')})" for label, n in counts.items() if n]
     if not missed:
         return []
     if len(predicted) == 1:
         ranks = ": it ranks samples, it does not decide" if len(labels) == 2 else ""
         return [f"It predicts '{predicted[0]}' for every held-out sample{ranks}."]
-    shown = [f"'{labels[k]}' ({count(int(counts[k]), 'sample')})" for k in missed[:MOST_NAMED]]
-    more = f", and {len(missed) - len(shown)} more" if len(missed) > len(shown) else ""
-    return [f"It never predicts {', '.join(shown)}{more}, which are there among held-out samples."]
+    more = f", and {len(missed) - MOST_NAMED} more" if len(missed) > MOST_NAMED else ""
+    return [
+        f"It never predicts {', '.join(missed[:MOST_NAMED])}{more}, which are there among held-out samples."
+    ]
 
 
 def _title(subject: Subject) -> str:

@@ -1,8 +1,5 @@
 """The first part of the page: what the model is, how good it is, and how all candidates did."""
 
-from typing import Any
-
-from mercer.kernels import Rescaled
 from mercer.kernels.description import count, describe_kernel
 from mercer.report.content import Section, Table
 from mercer.report.digits import duration, unbroken
@@ -43,10 +40,10 @@ BUDGET = "The time budget ended the comparison: another machine may compare more
 
 def describe_winner(subject: Subject) -> str:
     """Say what the model is, and its main member."""
-    result, kernel = subject.result, winning_kernel(subject.search)
+    result, kernel = subject.result, subject.search.best_kernel_
     name = str(result.winner)
     meaning = f": {MEANINGS[name]}" if name in MEANINGS else ""
-    described = "" if kernel is None else describe_kernel(kernel)
+    described = "" if kernel is None else describe_kernel(kernel.base)
     is_said = described.partition(" (")[0] in meaning
     described = f" Its kernel: {described}." if described and not is_said else ""
     if not is_blend(result):
@@ -54,16 +51,12 @@ def describe_winner(subject: Subject) -> str:
     return f"The model is {name_blend(result)}. Its main member is {name}{meaning}.{described}"
 
 
-def winning_kernel(search: Any) -> Any:
-    """Return the main member's kernel for standardised samples, or None if it is not known."""
-    kernel = search.best_kernel_
-    return kernel.base if isinstance(kernel, Rescaled) else kernel
-
-
 def show_ranking(subject: Subject) -> Section:
     """Return the leaderboard, as a picture and as a table."""
     result = subject.result
     text = [expected_on_new_samples(result), explain_selection(result), describe_end(result)]
+    if result.n_fitted < len(subject.frame) and subject.kind != "pairs":
+        text.append(f"It was fitted to {result.n_fitted} of {len(subject.frame)} samples.")
     if is_blend(result) and result.measure is not None:
         value = describe_value(result.measure)
         text.append(

@@ -95,7 +95,7 @@ def solve_path(rows: Rows, Cs: Sequence[float], loss: Loss = HINGE, **options: A
 
 def start_from_sample(rows: Rows, loss: Loss, C: float) -> Point | None:
     """Solve roughly for one row in four, say, each counting for four, and that likewise: a start for many."""
-    if rows.n_rows < rows.sample_from:
+    if not rows.wants_start(loss):
         return None
     part = rows.sample(rows.sample_of)
     start = start_from_sample(part, loss, C)

@@ -47,6 +47,7 @@ class Loss:
     """A loss: this one has two derivatives, needs no rounding, and its dual term is ℓ + c f (Fenchel)."""
 
     smooth = True
+    quadratic = False  # the curvature is the same everywhere: a Newton step from all rows is the last
 
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
         """Return ℓ, −ℓ′ and ℓ″ of each row."""
@@ -135,6 +136,8 @@ class LogLoss(Loss):
 
 class SquaredError(Loss):
     """C (y − f)² / 2."""
+
+    quadratic = True
 
     def terms(self, xp: Any, f: Any, y: Any, C: Any) -> tuple[Any, Any, Any]:
         """Return ℓ, −ℓ′ and ℓ″ of each row."""

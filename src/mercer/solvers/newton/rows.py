@@ -94,6 +94,10 @@ class Rows(ABC):
         """Return about how many rows a Newton step uses."""
         return sys.maxsize
 
+    def wants_start(self, loss: Loss) -> bool:
+        """Return whether the rows are many enough for a start from a sample of them to be worth it."""
+        return self.n_rows >= self.sample_from
+
     @property
     def has_centers(self) -> bool:
         """Return whether the rows have centres."""

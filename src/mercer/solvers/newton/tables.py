@@ -13,12 +13,17 @@ import numpy as np
 
 from mercer._typing import Array, Index
 from mercer.solvers.newton.columns import select_rows
+from mercer.solvers.newton.losses import Loss
 from mercer.solvers.newton.products import CodedColumns, add_up_by_code, integrate, look_up
 from mercer.solvers.newton.rows import DualRows, Look, Point, VectorRows, thin
 from mercer.solvers.newton.systems import Coarsening, solve_system
+from mercer.solvers.newton.table_system import TableSystem
 
-SAMPLE = 8  # rows for each number of the table whose curvature a Newton step uses, if there are more, …
+SAMPLE = 24  # rows for each number of the table whose curvature a Newton step uses, if there are more, …
 LEAST = 4096  # … and at least so many: few values make cells of equal rows, and a step must not miss one
+
+CG_TOL = 0.1  # share of the gradient, whose square is the gap, that a step leaves: no less than its sample …
+LAST_TOL = 0.0005  # … but where the step is the last
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,14 @@ class TableRows(VectorRows):
 
     @property
     def most_curved(self) -> int:
-        """Return about how many rows a Newton step uses."""
+        """Return about how many rows a Newton step uses: of a quadratic loss all, for it is the last."""
+        if self.loss is not None and self.loss.quadratic:
+            return super().most_curved
         return max(SAMPLE * int(np.prod(self.value.shape)), LEAST)
+
+    def wants_start(self, loss: Loss) -> bool:
+        """Return whether a start from a sample is worth it: not where one step is the last."""
+        return super().wants_start(loss) and not loss.quadratic
 
     def moments(self) -> Any:
         """Return the number of rows at each value of each feature."""
@@ -75,9 +86,7 @@ class TableRows(VectorRows):
     def measured(self, moments: Any, n_rows: int) -> Self:
         """Fill in the mean diagonal of the centred kernel, which is the mean distance of two rows."""
         share, gap = moments.cumsum(1)[:, :-1] / n_rows, self.value[:, 1:] - self.value[:, :-1]
-        diagonal = float((2.0 * share * (1.0 - share) * gap).sum())
-        coarsening = Coarsening(self.value, moments.__getitem__, diagonal)
-        return replace(self, diagonal=diagonal, coarsening=coarsening)
+        return replace(self, diagonal=float((2.0 * share * (1.0 - share) * gap).sum()))
 
     def wrap(self, array: Any) -> CodedColumns:
         """Return the columns of codes."""
@@ -117,6 +126,8 @@ class TableRows(VectorRows):
 
     def newton_step(self, seen: Look, floor: float) -> Point:
         """Return the step to the minimum if the curvature stays; below `floor`, f need not change."""
-        near, away = seen.near, self.gather(seen.near, seen.away.coef)
-        x, bias = solve_system(near.code, seen.curvature, away, seen.mass, self.coarsening, floor)
-        return self.at(seen.away.coef - integrate(self.value, self.scatter(near, x)), bias)
+        if len(seen.curvature) == 0:
+            return self.at(seen.away.coef, 0.0)
+        of_all = len(seen.curvature) == self.n_rows and self.loss.quadratic
+        tol = LAST_TOL if of_all else CG_TOL
+        return self.at(*TableSystem(seen.near, seen.curvature).solve(seen.away.coef, seen.mass, tol))

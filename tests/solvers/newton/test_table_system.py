@@ -1,10 +1,10 @@
-"""Squared errors of rows in bins: against the normal equations written out, and the Newton solver."""
+"""Newton steps of rows in bins: squared errors against the normal equations written out, and the system."""
 
 import numpy as np
 import pytest
 
-from mercer.solvers.newton import CodedColumns, SquaredError, TableRows, bin_columns, solve_path
-from mercer.solvers.ridge import Preconditioner, TableProblem, TableSystem, solve_table_ridge_path
+from mercer.solvers.newton import SquaredError, TableRows, bin_columns, solve_path
+from mercer.solvers.newton.table_system import Preconditioner, TableSystem
 
 
 def draw(n=4000, n_bins=(12, 5, 1, 12), seed=0):
@@ -36,15 +36,19 @@ def penalty_matrix(value):
     return P
 
 
+def solve(columns, y, weight, Cs, **options):
+    """Minimise squared errors for each C."""
+    return solve_path(TableRows.of(columns, y, weight), Cs, SquaredError(), **options)
+
+
 @pytest.mark.parametrize("C", [1e-3, 0.1, 50.0])
 def test_the_minimum_is_that_of_the_normal_equations(C):
     columns, y, weight = draw()
-    (solution,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-9)
+    (solution,) = solve(columns, y, weight, [C], tol=1e-9)
     Phi = np.column_stack([one_hot(columns), np.ones(len(y))])
     P = np.pad(penalty_matrix(columns.value), (0, 1))
     g = np.linalg.lstsq(P + C * Phi.T @ (weight[:, None] * Phi), C * Phi.T @ (weight * y), rcond=None)[0]
     least = 0.5 * g @ P @ g + 0.5 * C * weight @ (y - Phi @ g) ** 2
-    assert solution.residual <= 1e-9
     assert -solution.objective == pytest.approx(least, rel=1e-8)
     np.testing.assert_allclose(solution.function.value + solution.bias, Phi @ g, atol=1e-5)
     table = solution.function.coef
@@ -56,21 +60,11 @@ def test_the_minimum_is_that_of_the_normal_equations(C):
     )
 
 
-def test_it_is_what_the_newton_solver_finds():
-    columns, y, weight = draw(20_000, (16, 16, 8, 16))
-    rows = TableRows.of(columns, y, weight)
-    Cs = [0.01, 1.0]
-    theirs = solve_path(rows, Cs, SquaredError(), tol=1e-6)
-    for ours, newton in zip(solve_table_ridge_path(columns, y, weight, Cs, tol=1e-6), theirs, strict=True):
-        assert ours.objective == pytest.approx(newton.objective, rel=1e-6)
-        np.testing.assert_allclose(ours.function.coef, newton.function.coef, atol=3e-3)
-
-
 @pytest.mark.parametrize("C", [1e-4, 1e4])
 def test_the_residual_is_ten_times_the_relative_duality_gap(C):
     columns, y, weight = draw()
-    (rough,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-1)
-    (fine,) = solve_table_ridge_path(columns, y, weight, [C], tol=1e-9)
+    (rough,) = solve(columns, y, weight, [C], tol=1e-1)
+    (fine,) = solve(columns, y, weight, [C], tol=1e-9)
     f = rough.function
     penalty = 2.0 * (0.5 * f.coef.ravel() @ penalty_matrix(columns.value) @ f.coef.ravel())
     primal = 0.5 * penalty + 0.5 * C * weight @ (y - f.value - rough.bias) ** 2
@@ -81,25 +75,38 @@ def test_the_residual_is_ten_times_the_relative_duality_gap(C):
     )
 
 
-def test_the_preconditioner_is_the_system_where_bins_are_few():
-    columns, y, weight = draw(3000, (8, 8, 8, 6))  # no more values than it has bins
-    columns = CodedColumns(columns.code, columns.value)
-    problem = TableProblem(TableSystem(columns, y, weight), 0.3, np.zeros_like(columns.value))
-    system, size = problem.system, columns.value.size
+def test_the_system_is_that_of_the_normal_equations():
+    columns, _, weight = draw(3000, (8, 8, 8, 6))  # no more values than the preconditioner has bins
+    system, size = TableSystem(columns, weight), columns.value.size
     H = np.zeros((size, size))
     for k in range(size):
-        g = np.eye(size)[k].reshape(columns.value.shape)
-        H[:, k] = problem.product(g, system.gather(g)).ravel()
+        H[:, k] = system.product(np.eye(size)[k].reshape(columns.value.shape)).ravel()
     np.testing.assert_allclose(H, H.T, atol=1e-9)
     Phi = one_hot(columns)
     centred = Phi - weight @ Phi / weight.sum()
     at = system.count.ravel()
     same = np.kron(np.eye(len(columns.value)), np.ones((columns.value.shape[1],) * 2))
-    wanted = penalty_matrix(columns.value) / 0.3 + centred.T @ (weight[:, None] * centred)
+    wanted = penalty_matrix(columns.value) + centred.T @ (weight[:, None] * centred)
     np.testing.assert_allclose(H, wanted + same * np.outer(at, at) / weight.sum(), atol=1e-8)
     r = np.random.default_rng(1).normal(size=columns.value.shape) * (system.count > 0.0)
-    z = Preconditioner(problem.penalty, system.count, every_value(system)).apply(r)
+    z = Preconditioner(system.penalty, system.count, every_value(system)).apply(r)
     np.testing.assert_allclose((H @ z.ravel())[at > 0.0], r.ravel()[at > 0.0], atol=1e-3)
+
+
+@pytest.mark.parametrize("mass", [0.0, 3.0])
+def test_a_step_is_the_minimum_of_the_quadratic(mass):
+    columns, y, weight = draw(3000, (8, 5, 8, 6))
+    rows, rng = TableRows.of(columns, y, weight), np.random.default_rng(2)
+    away = rows.represent(rows.scatter(columns, rng.normal(size=3000)))
+    t, b = TableSystem(columns, weight).solve(away, mass, 1e-12)
+    Phi = np.column_stack([one_hot(columns), np.ones(3000)])
+    P = np.pad(penalty_matrix(columns.value), (0, 1))
+    right = P @ np.append(away.ravel(), 0.0)
+    right[:: columns.value.shape[1]][:4] += mass  # of Phi'c, at the first value of each feature
+    right[-1] = mass
+    best = np.linalg.lstsq(P + Phi.T @ (weight[:, None] * Phi), right, rcond=None)[0]
+    np.testing.assert_allclose(Phi @ np.append(t.ravel(), b), Phi @ best, atol=1e-6 * abs(Phi @ best).max())
+    assert np.all(np.diff(t)[np.diff(columns.value) == 0.0] == 0.0)  # where there is no other value
 
 
 def every_value(system):
@@ -110,31 +117,41 @@ def every_value(system):
     E *= np.kron(1.0 - np.eye(D), np.ones((B, B)))
     root = np.sqrt(np.where(system.count > 0.0, system.count, np.inf))
     place = np.arange(D * B).reshape(D, B)
-    return system.coarse._replace(place=place, V=system.count / root, S=0.999999 * E / np.outer(root, root))
+    return system.preconditioner.coarse._replace(
+        place=place, V=system.count / root, S=0.999999 * E / np.outer(root, root)
+    )
 
 
-def test_few_steps_are_enough_for_features_that_depend_on_each_other():
-    columns, y, weight = draw(40_000, (64, 64, 32, 64))
-    for solution in solve_table_ridge_path(columns, y, weight, [1e-3, 1e-1, 10.0]):
-        assert solution.residual <= 1e-3
-        assert solution.n_iter <= 70  # without coarse bins 117, as measured
+def count_products(monkeypatch, columns, y, weight, C):
+    """Return how many products a fit of squared errors takes."""
+    seen, product = [], TableSystem.product
+    monkeypatch.setattr(TableSystem, "product", lambda self, t: seen.append(1) or product(self, t))
+    (solution,) = solve(columns, y, weight, [C])
+    assert solution.residual <= 1e-3
+    return len(seen)
 
 
-def test_with_a_coarse_bin_for_each_value_it_is_almost_solved_at_once():
-    for solution in solve_table_ridge_path(*draw(), [1e-3, 1e-1, 10.0]):
-        assert solution.n_iter <= 6  # without them 4, 22 and 23
+@pytest.mark.parametrize(("C", "most"), [(1e-1, 60), (10.0, 90)])
+def test_few_products_are_enough_for_features_that_depend_on_each_other(C, most, monkeypatch):
+    given = draw(40_000, (64, 64, 32, 64))
+    assert count_products(monkeypatch, *given, C) <= most  # 34 and 58; without coarse bins 98 and 127
 
 
-def test_after_max_iter_steps_it_says_how_far_it_is():
-    columns, y, weight = draw()
-    (solution,) = solve_table_ridge_path(columns, y, weight, [10.0], max_iter=2)
-    assert solution.n_iter == 2
-    assert solution.residual > 1e-3
+@pytest.mark.parametrize("C", [1e-3, 1e-1, 10.0])
+def test_with_a_coarse_bin_for_each_value_it_is_almost_solved_at_once(C, monkeypatch):
+    assert count_products(monkeypatch, *draw(), C) <= 12  # at most 4; without them 6, 40 and 42
+
+
+def test_a_system_that_is_singular_ends():
+    columns, _, weight = draw(50)
+    t, b = TableSystem(columns, weight).solve(0.0 * columns.value, 0.0, 0.1)
+    assert np.all(t == 0.0)
+    assert b == 0.0
 
 
 def test_targets_that_are_all_the_same_are_the_intercept():
     columns, _, weight = draw()
-    (solution,) = solve_table_ridge_path(columns, np.full(len(weight), 2.0), weight, [1.0])
+    (solution,) = solve(columns, np.full(len(weight), 2.0), weight, [1.0])
     assert solution.bias == pytest.approx(2.0)
     assert np.abs(solution.function.coef).max() < 1e-12
 
@@ -145,6 +162,6 @@ def test_one_value_each_or_many_features_will_do(n_features):
     X = rng.integers(0, 2, size=(6000, n_features)).astype(np.float64)
     y = X @ rng.uniform(1.0, 2.0, size=n_features) + rng.normal(size=6000)
     for knots in ([np.zeros(1)] * n_features, [np.array([0.0, 1.0])] * n_features):
-        (solution,) = solve_table_ridge_path(bin_columns(X, knots), y, np.ones(6000), [1.0])
+        (solution,) = solve(bin_columns(X, knots), y, np.ones(6000), [1.0])
         assert solution.residual <= 1e-3
     assert np.corrcoef(solution.function.value, y)[0, 1] > 0.3
