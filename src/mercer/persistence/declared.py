@@ -158,7 +158,8 @@ MORE: dict[str, dict[str, Field]] = {"mercer.BoostedKernel": {"base": Maybe(KERN
     "learner_": LEARNER, "others_": Several(LEARNER), "within_": Several(LEARNER), "near_": Sometimes(SPAN)}}
 part("SpanFeatures", "learners.superkernel.SpanFeatures", kernel=KERNEL, rows=reals("n D"))
 for name, reports in REPORTS.items():
-    fitted = {"kernel_": KERNEL, "classes_": Sometimes(labels("c")), "sampled_rows_": Sometimes(REPORT)}
+    fitted = {"kernel_": KERNEL, "classes_": Sometimes(labels("c")), "sampled_rows_": Sometimes(REPORT),
+        "sample_alignment_": Sometimes(REPORT)}
     estimator("learner", name, **MORE.get(name, {}), **fitted, **dict.fromkeys(reports.split(),
         Sometimes(REPORT)))
 

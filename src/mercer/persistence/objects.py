@@ -203,7 +203,9 @@ class Writer:
         fields, state = form_of(name).fields, _state(value)
         for key in sorted(state.keys() - fields.keys() - set(OF_MACHINES)):
             if state[key] is not _default(kind, key):
-                raise UnknownTypeError(type(state[key]).__name__, f" as {key} of a {name}")
+                raise ModelFileError(
+                    f"a {name} in it has {key}={quote(state[key])}, which files have no field for"
+                )
         written: dict[str, Any] = {"is": name}  # in the order in which it is read
         for key in fields:
             if key in state:
