@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from benchmarks.small_tables.sources import PRETRAINED, scores
+from benchmarks.small_tables.sources import PRETRAINED, names, scores
 from benchmarks.small_tables.summary import FIGURES, over_tables
 
 SHOWN = {
@@ -27,15 +27,15 @@ BESIDE = ["before", "catboost", "lgbm_linear", "svc", "tabicl"]  # in the table 
 HEAD = """# Measured: small public tables
 
 This page is written from what `python -m benchmarks small_tables --label search` keeps, by `python -m
-benchmarks small_tables --kept --folder docs --label search --against before --page docs/tables.md`. The
-folds, the metric (weighted average precision) and the stored scores of the rivals are those of
+benchmarks small_tables --kept --folder docs --label search --page docs/tables.md`. The folds, the metric
+(weighted average precision) and the stored scores of the rivals are those of
 [SmallDataBenchmarks](https://github.com/firefly1248/SmallDataBenchmarks): rivals had 50 trials of Optuna,
 or a grid, on four inner folds; foundation models are as they come, or had a grid. The search had {budget:g}
 s of CPU time on one core for each fit, all in.
 
 A coin split the tables in two, those of one family together. What the search compares, and with which
-settings, was chosen on the side `decide`: on {decided}. Below are the {n} tables of `{side}`, fold{s}
-{folds}. "Before" is the search without trees and least squares, with one setting of each candidate.
+settings, was chosen on the side `decide`: on {decided}, and how many folds larger tables take on
+wine-quality-5class. Below are those {n} of the {every} tables of `{side}` that were run, fold{s} {folds}.
 
 **Foundation models** (TabICL, TabPFN, TabFM) bring what they learned from other tables, most of them
 generated. They ask for a download of weights and for torch, larger tables for a GPU; they predict by going
@@ -55,7 +55,13 @@ def write_page(
     """Return the page as Markdown."""
     n = cells.table.nunique()
     head = HEAD.format(
-        budget=budget, side=side, n=n, s="" if len(folds) == 1 else "s", folds=_listed(folds), decided=DECIDED
+        budget=budget,
+        side=side,
+        n=n,
+        s="" if len(folds) == 1 else "s",
+        folds=_listed(folds),
+        decided=DECIDED,
+        every=len(names(side)),
     )
     every = {"search": cells, **others, **dict(list(scores().groupby("model")))}
     score = {name: one.set_index(["table", "fold"])["score"] for name, one in every.items()}
@@ -93,10 +99,10 @@ def _figures(versions: dict[str, pd.DataFrame]) -> str:
 
 
 def _each(score: dict[str, pd.Series]) -> str:
-    """Return the scores table by table."""
-    names = ["search", *(name for name in BESIDE if name in score)]
-    means = pd.DataFrame({name: score[name].groupby(level="table").mean() for name in names})
-    means = means.loc[means["search"].notna()].dropna(axis=1, how="all")
+    """Return the scores table by table, on the search's folds."""
+    shown = ["search", *(name for name in BESIDE if name in score)]
+    cells = pd.DataFrame({name: score[name].reindex(score["search"].index) for name in shown})
+    means = cells.groupby(level="table").mean().dropna(axis=1, how="all")
     lines = ["| | " + " | ".join(SHOWN[name] for name in means) + " |", "| --- " * (1 + means.shape[1]) + "|"]
     lines += [
         f"| {name} | " + " | ".join(map(_brief, row)) + " |"

@@ -18,6 +18,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / "small_tables").mkdir(exist_ok=True)
         table.to_csv(tmp_path / "small_tables" / f"{name}.csv.gz", index=False)
     rows = [("decide", "one", "svc", 0, 0.5), ("report", "two", "tabicl", 0, 0.25)]
+    rows += [("report", "two", "tabicl", 1, 0.75)]
     scores = pd.DataFrame(rows, columns=["side", "table", "model", "fold", "score"])
     scores.to_csv(tmp_path / "small_tables" / "scores.csv", index=False)
     monkeypatch.setenv("MERCER_DATA", str(tmp_path))

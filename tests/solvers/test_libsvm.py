@@ -1,5 +1,7 @@
 """Two-class problems that are finished together, beside each of them alone."""
 
+import subprocess
+import sys
 import warnings
 
 import cvxpy as cp
@@ -19,7 +21,9 @@ from mercer.solvers.libsvm import (
     FlatProblems,
     TwoClassProblem,
     multiply_by_problem,
+    multiply_few,
     polish,
+    polish_few,
     solve_by_libsvm,
 )
 from mercer.solvers.newton import measure_violation
@@ -43,12 +47,13 @@ def drawn(rng):
     return problems, flat, coef, lower, upper
 
 
-def test_products_of_all_problems_are_those_of_each(drawn, rng):
+@pytest.mark.parametrize("multiply", [multiply_by_problem, multiply_few])
+def test_products_of_all_problems_are_those_of_each(drawn, rng, multiply):
     problems, flat, coef, _, _ = drawn
     K = rng.normal(size=(44, 44))
     K += K.T
     value = np.zeros(len(coef))
-    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    multiply(K, flat.rows, flat.start, coef, value)
     for (rows, _), mine in zip(problems, flat.slices, strict=True):
         np.testing.assert_allclose(value[mine], K[np.ix_(rows, rows)] @ coef[mine], atol=1e-12)
 
@@ -66,7 +71,8 @@ def test_violations_of_all_problems_are_those_of_each(drawn, rng, free):
         assert p == 2 or intercept[p] == pytest.approx(one[1], abs=1e-12)
 
 
-def test_the_last_digits_of_all_problems_solve_the_system_of_each(drawn, rng):
+@pytest.mark.parametrize("add_digits", [polish, polish_few])
+def test_the_last_digits_of_all_problems_solve_the_system_of_each(drawn, rng, add_digits):
     problems, flat = drawn[:2]
     X = rng.normal(size=(44, 5))
     K = -cdist(X, X, "cityblock")
@@ -74,7 +80,7 @@ def test_the_last_digits_of_all_problems_solve_the_system_of_each(drawn, rng):
     value = np.zeros(len(coef))
     multiply_by_problem(K, flat.rows, flat.start, coef, value)
     polished, its_value = coef.copy(), value.copy()
-    polish(K, flat.rows, flat.start, free, flat.y - value, 1000, polished, its_value)
+    add_digits(K, flat.rows, flat.start, free, flat.y - value, 1000, polished, its_value)
     for (rows, y), mine in zip(problems, flat.slices, strict=True):
         among, own = K[np.ix_(rows, rows)], free[mine]
         assert own.sum() >= 2
@@ -85,14 +91,15 @@ def test_the_last_digits_of_all_problems_solve_the_system_of_each(drawn, rng):
         np.testing.assert_allclose(its_value[mine], among @ polished[mine], rtol=1e-8, atol=1e-8)
 
 
-def test_problems_of_too_many_free_rows_or_of_one_keep_their_digits(drawn, rng):
+@pytest.mark.parametrize("add_digits", [polish, polish_few])
+def test_problems_of_too_many_free_rows_or_of_one_keep_their_digits(drawn, rng, add_digits):
     flat = drawn[1]
     K, (coef, value) = np.eye(44), rng.normal(size=(2, len(flat.rows)))
     one = np.zeros(len(coef), bool)
     one[flat.start[:-1]] = True
     for free, most in ((np.ones(len(coef), bool), 5), (one, 1000)):
         polished, its_value = coef.copy(), value.copy()
-        polish(K, flat.rows, flat.start, free, flat.y - value, most, polished, its_value)
+        add_digits(K, flat.rows, flat.start, free, flat.y - value, most, polished, its_value)
         assert np.array_equal(polished, coef)
         assert np.array_equal(its_value, value)
 
@@ -197,3 +204,16 @@ def test_who_makes_progress_has_as_many_steps_as_needed(monkeypatch, rng, n_clas
     found = solve_by_libsvm(K, y, C, "ovo", tol=1e-6, max_iter=None)
     np.testing.assert_array_equal(found.coef, expected.coef)
     assert found.n_iter.max() > 5 * 3
+
+
+def test_a_first_small_fit_compiles_nothing():
+    program = (
+        "import sys\n"
+        "from mercer import StumpSVC\n"
+        "from mercer.datasets import twonorm\n"
+        "X, y = twonorm(500, random_state=0)\n"
+        "StumpSVC(C=0.05).fit(X, y).predict(X)\n"
+        "StumpSVC('cv', Cs=3, cv=2).fit(X[:, :5], y).score(X[:, :5], y)\n"
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mercer._typing import Array
-from mercer.kernels.metrics import add_distances
 from mercer.machines.additive import AdditiveFit, TrainingRows, finish, fit_path
 from mercer.machines.functions import Units
 from mercer.solvers.libsvm import SHARE, FlatSolutions, TwoClassProblem, complete, solve_by_libsvm
@@ -42,9 +42,7 @@ def fit_by_libsvm(
     label, bound = problems.label[order], units.scale * problems.weight[order]
     placed = [TwoClassProblem(place[part], y) for part, y in parts]
     columns = np.ascontiguousarray(X[order].T)
-    K = np.zeros((len(order), len(order)))
-    add_distances(X[order], columns, K)
-    K *= -1.0
+    K = -cdist(X[order], X[order], "cityblock")
     steps = max(LIBSVM_STEPS, STEPS_OF_A_ROW * len(order)) if max_iter is None else max_iter
     for C in Cs:
         found = solve_by_libsvm(

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 
@@ -27,6 +29,7 @@ LESS_ACCURATE = (10.0, 100.0)  # times the tolerance, which it is then given
 POLISH_ROWS = 150
 RIDGE = 1e-11  # of the mean kernel value, which keeps a system of repeated rows regular
 HUGE = 1e300
+FEW_PROBLEMS = 3  # up to so few, NumPy does without compiling: a first small fit shall not wait for that
 
 
 class TwoClassProblem(NamedTuple):
@@ -199,12 +202,15 @@ def complete(K: Array, found: GramSVMs, problems: Sequence[TwoClassProblem], C: 
     flat = FlatProblems.of(problems)
     coef, reach = found.coef[flat.rows, flat.number], flat.y * C[flat.rows]
     value, lower, upper = np.zeros(len(coef)), np.minimum(reach, 0.0), np.maximum(reach, 0.0)
-    multiply_by_problem(K, flat.rows, flat.start, coef, value)
+    few = len(problems) <= FEW_PROBLEMS
+    multiply = multiply_few if few else multiply_by_problem
+    multiply(K, flat.rows, flat.start, coef, value)
     residual, intercept = flat.measure_violations(coef, value, lower, upper)
     if polishes():
         polished, its_value, error = coef.copy(), value.copy(), flat.y - value
         free = (lower < coef) & (coef < upper)
-        polish(K, flat.rows, flat.start, free, error, POLISH_ROWS, polished, its_value)
+        add_digits = polish_few if few else polish
+        add_digits(K, flat.rows, flat.start, free, error, POLISH_ROWS, polished, its_value)
         after, b = flat.measure_violations(polished, its_value, lower, upper)
         outside = np.add.reduceat((polished < lower) | (polished > upper), flat.start[:-1]) > 0
         # where this is no better, LIBSVM's tolerance hid the right rows
@@ -325,3 +331,35 @@ def polish(
             coef[F[i + 1]] += change
             for j in range(begin, end):
                 value[j] += change * own[rows[j]]
+
+
+def multiply_few(K: Array, rows: Index, start: Index, coef: Array, out: Array) -> None:
+    """Do as `multiply_by_problem` does, by NumPy."""
+    for begin, end in pairwise(start.tolist()):
+        mine, support = rows[begin:end], begin + np.flatnonzero(coef[begin:end])
+        out[begin:end] += K[mine[:, None], rows[support]] @ coef[support]
+
+
+def polish_few(
+    K: Array, rows: Index, start: Index, free: Flags, error: Array, most: int, coef: Array, value: Array
+) -> None:
+    """Do as `polish` does, by LAPACK."""
+    for begin, end in pairwise(start.tolist()):
+        F = begin + np.flatnonzero(free[begin:end])
+        if not 1 <= len(F) - 1 < most:
+            continue
+        own = K[rows[F][:, None], rows[F]]
+        ridge, mass = RIDGE * np.abs(own[0]).mean(), coef[begin:end].sum()
+        across, corner = own[0, 1:], own[0, 0] + ridge
+        if ridge == 0.0:
+            continue
+        system = own[1:, 1:] - across[:, None] - across + corner
+        system[np.diag_indices_from(system)] += ridge
+        target = error[F[1:]] - error[F[0]] + mass * (across - corner)
+        try:
+            step = cho_solve(cho_factor(system, check_finite=False), target, check_finite=False)
+        except LinAlgError:
+            continue
+        change = np.append(-mass - step.sum(), step)
+        coef[F] += change
+        value[begin:end] += K[rows[begin:end][:, None], rows[F]] @ change

@@ -1,6 +1,7 @@
 """What the page says equals what the model predicts, and what the search has measured."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 import mercer
 from mercer import KernelSearchCV, KernelSearchRegressor
 from mercer.report import Report
+from mercer.report.sections.headline import _missed_classes
+from mercer.report.subject import HeldOut
 from report.html_page import Page
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -83,3 +86,18 @@ def test_each_question_is_answered_and_how_to_use_the_model_is_said(classified, 
         page = Page(report.html())
         assert "mercer predict 'a b.mercer' NEW.csv" in page.text
         assert "mercer.load('a b.mercer')" in page.text
+
+
+@pytest.mark.parametrize(
+    ("predicted", "warned"),
+    [
+        (["a", "a", "a", "a"], "It predicts 'a' for every held-out sample."),
+        (["a", "b", "a", "b"], "It never predicts 'c' (2 samples), which are there among held-out samples."),
+        (["a", "b", "c", "a"], None),
+    ],
+)
+def test_classes_that_are_never_predicted_are_warned_of(predicted, warned):
+    held_out = HeldOut(np.arange(4), np.array(["a", "b", "c", "c"]), np.array(predicted), None)
+    search = SimpleNamespace(classes_=np.array(["a", "b", "c"]))
+    found = _missed_classes(SimpleNamespace(held_out=held_out, search=search))
+    assert found == ([] if warned is None else [warned])
