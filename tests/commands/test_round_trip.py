@@ -271,8 +271,8 @@ def test_a_similar_row_without_a_class_has_an_empty_cell(mercer, models):
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines() if "│" in line]
     found = json.loads(mercer(*command, "--json").stdout)["neighbours"]
     assert [row for row, *_ in cells] == [str(line["row"]) for line in found]
-    assert [label for *_, label in cells] == [line["class"] or "" for line in found]
-    assert {bool(label) for *_, label in cells} == {True, False}
+    assert [label for _, _, _, label, *_ in cells] == [line["class"] or "" for line in found]
+    assert {bool(label) for _, _, _, label, *_ in cells} == {True, False}
 
 
 def test_similar_gives_no_more_rows_than_there_are(mercer, models):

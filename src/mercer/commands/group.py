@@ -8,8 +8,17 @@ import pandas as pd
 import typer
 
 from mercer.commands.errors import WrongRequestError
-from mercer.commands.match import check_learned, check_share
-from mercer.commands.matcher_file import DATA, DROP, IDS, MODEL, PAIRS, MatchRequest, open_matcher
+from mercer.commands.match import check_share
+from mercer.commands.matcher_file import (
+    DATA,
+    DROP,
+    IDS,
+    MODEL,
+    PAIRS,
+    MatchRequest,
+    check_learned,
+    open_matcher,
+)
 from mercer.commands.outputs import check_outputs, print_table
 from mercer.files import replace_file
 from mercer.preprocessing.missing import as_written

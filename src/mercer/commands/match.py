@@ -14,6 +14,7 @@ from mercer.commands.matcher_file import (
     OTHER,
     PAIRS,
     MatchRequest,
+    check_learned,
     open_matcher,
     side_by_side,
 )
@@ -83,11 +84,3 @@ def check_share(value: float | None, option: str) -> None:
     """Refuse what is no share."""
     if value is not None and not 0.0 < value <= 1.0:
         raise WrongRequestError(f"{option} must be between 0 and 1, such as 0.9, not {value:g}.")
-
-
-def check_learned(threshold: float | None, model: Path, data: Path) -> None:
-    """Refuse a model that knows no pair that is the same."""
-    if threshold is None:
-        raise WrongRequestError(
-            f"{model} knows no two rows that are the same: judge some, `mercer ask {model} {data}`."
-        )
