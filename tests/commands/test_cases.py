@@ -91,6 +91,16 @@ def test_case_4_a_large_table_is_fitted_whole():
     assert list(rows.values()) == [60_000] * 3
 
 
+def test_case_4_who_is_foretold_too_much_time_is_not_given_up_at_once():
+    truth = make_truth(2, 2)
+    X, y = truth.draw(60_000, 0)
+    clock = SimulatedClock()
+    some = {k: costly_candidates(clock)[k]._replace(growth=2.5) for k in ("line", "tree")}  # it is about one
+    search = KernelSearchCV(some, budget=20.0, random_state=0).fit(X, y, clock=clock)
+    assert search.rows_used_ == 60_000
+    assert clock.time <= 28.0
+
+
 def test_case_5_what_is_loaded_has_probabilities_and_says_what_the_command_prints(mercer):
     mercer("learn", "data.csv", "--target", "state", *QUICK, "--model", "out.mercer")
     table = make_table(3)

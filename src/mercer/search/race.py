@@ -24,6 +24,7 @@ from mercer.search.result import DROPPED, FAILED, FINISHED, OUT_OF_TIME
 from mercer.search.selection_rule import Rule, choose, grids_nearby
 
 FIRST_RUNG, TIMES = 1000, 3  # samples, and how many times as many on the next rung
+LAST_BUT_ONE = 10_000  # samples: from here on it is all of them, as landmarks of more take hardly less time
 TRIAL_ROWS = 200  # on which each candidate is timed, if there is a deadline
 LOADING = 0.05  # seconds: what took longer the first time may have been code that was loaded
 SCORED = 5000  # held-out samples are enough: of more samples fewer folds are needed
@@ -38,6 +39,7 @@ STARTING = 15.0  # seconds: within fewer, other processes start too late to be o
 MEASURED = 0.02  # seconds, from which on growth is believed
 OF_FEW = 0.45  # of the power, from a trial to the first rung
 SHARED = 0.3  # of a setting's time, where settings share a learned kernel
+UNSURE = 0.25  # the power of the number of samples with which foretold seconds may be wrong
 STEEPEST = 3.2  # power with which time is believed to grow
 
 
@@ -140,7 +142,7 @@ class Race:
             list[float](),
             FIRST_RUNG,
         )
-        while 2 * m < most:
+        while 2 * m < most and m <= LAST_BUT_ONE:
             sizes.append(m)
             m *= TIMES
         return [size / n for size in [*sizes, most]]
@@ -178,7 +180,8 @@ class Race:
         able = [e for e in able if self.is_scored(e)] or able
         quick = [e for e in able if self.is_affordable(e)]
         if able and not quick:  # then who can be fitted to most of the samples
-            first = self.rule.candidate[min(able, key=self.last_seconds)]
+            left = [e for e in able if not self.lost[e]] or able
+            first = self.rule.candidate[min(left, key=self.last_seconds)]
             quick = [e for e in able if self.rule.candidate[e] == first]
         return np.array([e for e in quick if not self.lost[e]] or quick, dtype=np.intp)
 
@@ -266,6 +269,13 @@ class Race:
         """Return whether there is time to fit an entry to all samples."""
         budget = self.deadline.budget
         return budget is None or self.last_seconds(entry) <= LAST * budget
+
+    def may_be_affordable(self, entry: int) -> bool:
+        """Return whether there may be time for that: the fewer samples are known, the less so is the time."""
+        budget, n = self.deadline.budget, self.n_trained[entry]
+        return (
+            budget is None or self.last_seconds(entry) <= LAST * budget * (self.n_all / max(n, 1)) ** UNSURE
+        )
 
     def reserve(self) -> float:
         """Return the seconds to keep for the ranking, and for the last fits of the best so far."""
@@ -397,7 +407,7 @@ class Race:
         if self.deadline.budget is None:
             return True
         needed = math.ceil(n_folds / 2) if k == 0 else 1
-        if k and len(self.finalists()) and not any(map(self.is_affordable, self.of(i, alive=True))):
+        if k and len(self.finalists()) and not any(map(self.may_be_affordable, self.of(i, alive=True))):
             return False
         return needed * self.foretell(i, n) <= self.deadline.left() - self.reserve()
 
@@ -488,7 +498,7 @@ class Race:
         )
         if len(entries) < 2:
             return
-        able = entries[[self.is_affordable(e) for e in entries]]
+        able = entries[[self.may_be_affordable(e) for e in entries]]
         able = able if len(able) else entries
         best = int(able[np.argmin(self.errors(able))])
         kept = None if self.reference is None else self.best_of(self.reference)
@@ -534,9 +544,10 @@ class Race:
         if not bests:  # nobody could be fitted to all samples in time
             return
         finalists = set(self.finalists().tolist())
-        leader = min(bests.values(), key=lambda e: (e not in finalists, float(np.nanmean(self.losses[:, e]))))
+        order = lambda e: (not self.may_be_affordable(e), float(np.nanmean(self.losses[:, e])))  # noqa: E731
+        leader = min(bests.values(), key=order, default=-1)
         for i, e in bests.items():
-            if e not in finalists and not self.is_affordable(e):
+            if e != leader and e not in finalists and not self.may_be_affordable(e):
                 seconds = self.last_seconds(e)
                 note = f"no time to fit it to {self.n_all} samples: that takes about {seconds:.0f} s"
                 self.fates[i] = Fate(OUT_OF_TIME, note)
