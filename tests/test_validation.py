@@ -118,3 +118,20 @@ def test_a_table_of_numbers_needs_no_encoder():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
     search = KernelSearchCV({"linear": KernelSVC()}, random_state=0).fit(X, X["a"] > 0)
     assert search.encoder_ is None
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_tables_of_other_libraries_are_those_of_pandas(library):
+    frames = pytest.importorskip(library)
+    make = frames.DataFrame if library == "polars" else frames.table
+    table, y = make_table()
+    cells = {name: [None if pd.isna(cell) else cell for cell in table[name].tolist()] for name in table}
+    some = {"linear": KernelSVC()}
+    expected = KernelSearchCV(some, random_state=0).fit(table, y)
+    search = KernelSearchCV(some, random_state=0).fit(make(cells), y)
+    assert_array_equal(search.decision_function(make(cells)), expected.decision_function(table))
+    assert list(search.feature_names_in_) == ["kind", "size", "day"]
+    numbers = table[["size"]].fillna(0.0)
+    model = StumpSVC().fit(make({"size": numbers["size"].tolist()}), y)
+    assert list(model.feature_names_in_) == ["size"]
+    assert_array_equal(model.predict(numbers), StumpSVC().fit(numbers, y).predict(numbers))

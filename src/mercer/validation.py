@@ -34,6 +34,7 @@ def check_rows(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     reset : bool
         Whether it is a fit.
     """
+    X = from_frame(X)
     kind = _tensor_kinds(estimator, X) if is_tensor(X) else np.float64
     try:
         return validate_data(estimator, detached(dense(X)), *y, dtype=kind, reset=reset)
@@ -80,7 +81,7 @@ def encode_rows(
     The encoder, if there is need of one ("auto"), or the one that is given, is kept as the `encoder_` of the
     estimator. It sees `more` samples of a table, too.
     """
-    X, more = from_arrow(X), from_arrow(more)
+    X, more = from_frame(X), from_frame(more)
     if reset:
         table = X if more is None or not hasattr(X, "columns") else _with_more(X, more)
         if isinstance(encoder, str):
@@ -104,9 +105,16 @@ def _with_more(table: Any, more: Any) -> Any:
     return rows
 
 
-def from_arrow(X: Any) -> Any:
-    """Return a table of pyarrow as one of pandas, and anything else as it is."""
-    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+def from_frame(X: Any) -> Any:
+    """Return a table of pyarrow or polars as one of pandas, and anything else as it is."""
+    library = type(X).__module__.partition(".")[0]
+    if library == "pyarrow":
+        return X.to_pandas()
+    if library == "polars" and hasattr(X, "columns"):
+        import pandas as pd  # only where there is a table
+
+        return pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
+    return X
 
 
 def _fit_encoder(X: Any) -> Any:

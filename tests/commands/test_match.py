@@ -1,9 +1,12 @@
 """From judged pairs to matches and groups, on the command line."""
 
+import json
+
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import mercer
 from matching.tables import judge, judged_customers
 from mercer.cli import make_app
 
@@ -131,8 +134,6 @@ def test_wrong_use_has_its_sentence(files, words, sentence):
     if "out" in words[1]:
         learn(folder)
     if "svm" in words[1]:
-        import mercer
-
         mercer.save(mercer.StumpSVC(), folder / "svm.mercer")
     done = run(folder, *words)
     assert done.exit_code == 2
@@ -146,3 +147,44 @@ def test_tables_without_twins_have_no_match_and_say_so(files):
     done = run(folder, "match", "{}/out.mercer", "{}/alone.csv", "--above", "0.99")
     assert done.exit_code == 0
     assert "No two rows match with a probability of 0.99 or more." in done.stderr
+
+
+def test_learn_compares_records_where_there_are_names(files):
+    folder, _, _ = files
+    done = run(
+        folder, "learn", "{}/customers.csv", "--pairs", "{}/judged.csv", "--id", "id", "--task", "match",
+        "--model", "{}/learned.mercer",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "held-out pairs" in done.stdout
+    assert "mercer match" in done.stdout
+    found = run(folder, "match", "{}/learned.mercer", "{}/customers.csv", "-o", "{}/matches.csv")
+    assert found.exit_code == 0, found.output
+    refused = run(
+        folder, "learn", "{}/customers.csv", "--pairs", "{}/judged.csv", "--id", "id", "--task", "match",
+        "--report", "{}/page.html",
+    )  # fmt: skip
+    assert refused.exit_code == 2
+    assert "--report is not for records" in " ".join(refused.stderr.split())
+
+
+def test_similar_takes_several_queries_and_all_from_another_file(files):
+    folder, table, person = files
+    learn(folder)
+    model = mercer.load(folder / "out.mercer")
+    done = run(
+        folder, "similar", "{}/out.mercer", "{}/customers.csv", "--all", "--top", "1", "-o", "{}/near.csv"
+    )
+    assert done.exit_code == 0, done.output
+    near = pd.read_csv(folder / "near.csv", dtype=str)
+    of = dict(zip(table["id"], person, strict=True))
+    best = model.nearest(table, n=1)
+    assert near["id"].tolist() == table["id"].iloc[best["other"]].tolist()
+    has_twin = pd.Series(person).duplicated(keep=False).to_numpy()
+    assert (near["id"].map(of) == near["query"].map(of))[has_twin].mean() > 0.95
+    table[:3].to_csv(folder / "new.csv", index=False)
+    words = ("similar", "{}/out.mercer", "{}/customers.csv", "--from", "{}/new.csv", "--top", "1", "--json")
+    found = json.loads(run(folder, *words, "--query", "c0", "--query", "c2").stdout)
+    assert [one["query"] for one in found] == [0, 2]
+    assert [one["neighbours"][0]["id"] for one in found] == ["c0", "c2"]  # the rows themselves
+    assert run(folder, *words).exit_code == 2

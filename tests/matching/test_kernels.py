@@ -10,10 +10,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from matching.tables import fitted, judged_customers
 from mercer.matching.cells import plain_texts
 from mercer.matching.columns import Ordered, Spelled, choose_column
-from mercer.matching.comparison import Comparison
+from mercer.matching.comparison import WHOLE, Comparison
 from mercer.matching.edits import as_letters, edit_similarity
 from mercer.matching.record_kernel import RecordKernel
 from mercer.matching.terms import Terms
+from mercer.preprocessing import TableError
 
 
 def literal_distance(a, b):
@@ -132,3 +133,30 @@ def test_features_of_the_kernel_reproduce_it():
     F = matcher.kernel_.features(table)
     K = matcher.kernel_(table)
     np.testing.assert_allclose(F @ F.T, K, atol=1e-7 * K.max())
+
+
+def test_a_few_cells_that_are_no_numbers_or_dates_are_not_known():
+    prices = pd.Series([f"$ {k}.99" for k in range(1, 20)] + ["album only"], dtype=object)
+    days = pd.Series([f"{k:02d}-May-15" for k in range(1, 20)] + ["soon"], dtype=object)
+    for cells, expected in ((prices, np.arange(1, 20) + 0.99), (days, 86400.0 * np.arange(19))):
+        column = choose_column("a", [cells])
+        assert isinstance(column, Ordered)
+        prepared = column.prepare(cells, "X")
+        assert prepared.known.tolist() == [True] * 19 + [False]
+        values = prepared.views[0].value[:19]
+        np.testing.assert_allclose(values - values[0], expected - expected[0])
+        with pytest.raises(TableError, match="should hold"):
+            column.prepare(pd.Series(["x", "y", "z"], dtype=object), "X")
+
+
+def test_swapped_cells_are_alike_in_the_whole_record():
+    table = pd.DataFrame({"first": ["Ada", "Meyer", "Bo"], "last": ["Meyer", "Ada", "Lund"]})
+    comparison = Comparison.of(table, None)
+    records = comparison.prepare(table, "X")
+    found = comparison.paired(records, records, np.array([0, 0]), np.array([1, 2]))
+    whole = comparison.column_of == 2
+    assert comparison.columns[2].name == WHOLE
+    assert comparison.names == ["first", "last"]
+    words = [name.endswith("words") for name in comparison.kernel_names]
+    np.testing.assert_allclose(found.values[0, whole & words], 1.0)
+    assert (found.values[1] < 0.2).all()

@@ -78,11 +78,14 @@ def test_large_tables_go_by_neighbours(monkeypatch):
 def test_a_missing_cell_counts_the_same_whatever_the_other_is():
     matcher, table, _, _ = fitted()
     gap = table[:1].assign(last=np.nan)
-    chances = [matcher.match_proba(gap, table[:1].assign(last=name))[0] for name in ("Meyer", "Orr", np.nan)]
-    assert chances[0] == chances[1] == chances[2]
-    same = matcher.match_proba(table[:1], table[:1])[0]
-    other = matcher.match_proba(table[:1], table[:1].assign(last="Xyz"))[0]
-    assert other < chances[0] < same
+
+    def added(one, name):
+        lines = matcher.explain(one, table[:1].assign(last=name)).set_index("column")
+        return lines.loc["last", "adds"]
+
+    adds = [added(gap, name) for name in ("Meyer", "Orr", np.nan)]
+    assert adds[0] == adds[1] == adds[2]
+    assert added(table[:1], "Xyz") < adds[0] < added(table[:1], table["last"][0])
 
 
 def test_what_columns_add_makes_the_score():
@@ -91,7 +94,7 @@ def test_what_columns_add_makes_the_score():
     score = lines["adds"].sum() + matcher.decision_.intercept
     chance = matcher.match_proba(table[3:4], table[7:8])[0]
     assert matcher.probability_(np.array([score]))[0] == pytest.approx(chance)
-    assert set(lines["column"]) == set(table.columns)
+    assert set(lines["column"]) == {*table.columns, "(all columns)"}
 
 
 def test_average_linkage_without_links_is_that_of_scipy():

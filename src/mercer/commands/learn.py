@@ -20,6 +20,14 @@ from sklearn.metrics import get_scorer_names
 
 from mercer.commands.errors import FAILED, INTERRUPTED, WrongRequestError
 from mercer.commands.inputs import EMBEDDED, PAIRS, Request, Task, Test, check_request, read_task
+from mercer.commands.learn_matches import (
+    KERNEL,
+    MATCH,
+    RecordRequest,
+    find_names,
+    learn_matches,
+    refuse_options,
+)
 from mercer.commands.messages import data_sentences, finding_sentences, legend, ranking_parts, say
 from mercer.commands.model import ENCODING_HELP, MADE_BY, result_of
 from mercer.commands.outputs import as_json as to_json
@@ -27,8 +35,8 @@ from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher, acknowledging_interrupts
 from mercer.kernels.description import describe_kernel
 from mercer.persistence import save
-from mercer.persistence.model_file import prepare_to_save
 from mercer.preprocessing import QuantityError, TableEncoder
+from mercer.preprocessing.sources import STDIN
 from mercer.preprocessing.targets import CLASS, NUMBER
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchWarning
 from mercer.search.pairs import PairTask
@@ -106,8 +114,9 @@ def learn(
         str | None,
         typer.Option(
             "--task",
-            metavar="class|number",
-            help="What --target holds. Default: what it looks like, which is said.",
+            metavar="class|number|match|kernel",
+            help="What --target holds, class or number; with --pairs, whether records match or a kernel of "
+            "features. Default: what it looks like, which is said.",
         ),
     ] = None,
     weight: Annotated[
@@ -123,8 +132,13 @@ def learn(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Instead of classes: two columns of row numbers (from 0) or ids, then 1 if similar, else 0.",
+            help="Instead of classes: two columns of row numbers (from 0) or ids, then yes, no or unsure "
+            "(or 1, 0). If the table has names or texts, records are compared: see `mercer match`.",
         ),
+    ] = None,
+    right: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --pairs: a second table, of which the second rows are."),
     ] = None,
     ids: Annotated[
         str | None,
@@ -180,6 +194,18 @@ def learn(
     are used as unlabelled samples. The error that is printed is corrected for selection bias: it includes the
     choice of the kernel.
     """
+    if pairs is not None and data is not None and target is None:
+        records = RecordRequest(data, right, pairs, ids, names(drop), model, seed, as_json)
+        is_open = kind is None and not candidates and str(data) != STDIN
+        columns = find_names(records) if is_open else []
+        if columns or kind == MATCH or right is not None:
+            refuse_options({"--unlabelled": unlabelled, "--report": report, "--candidates": candidates})
+            check_outputs([model], [data, right, pairs])
+            learn_matches(records, columns)
+            return
+        kind = None if kind == KERNEL else kind
+    elif right is not None:
+        raise WrongRequestError("--right is for pairs of rows of two tables: name their file with --pairs.")
     request = Request(data, target, unlabelled, pairs, ids, names(drop), kind, weight, group, encoding, test)
     start = time.monotonic() - (context.obj or 0.0)
     options = Options(names(candidates), budget, jobs or 1, seed, scoring, blend, costs(cost), log)
@@ -193,8 +219,6 @@ def learn(
         check_options(options, task.kind)
         say(*([] if quiet else data_sentences(facts(task))), *warnings_of(task, options), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
-        if model is not None:
-            prepare_to_save()
         learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0), quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)

@@ -14,10 +14,11 @@ from mercer.commands.matcher_file import (
     OTHER,
     PAIRS,
     MatchRequest,
+    check_learned,
     open_matcher,
     side_by_side,
 )
-from mercer.commands.outputs import check_outputs
+from mercer.commands.outputs import check_outputs, print_table
 from mercer.files import replace_file
 
 EXAMPLES = """For example:
@@ -73,7 +74,7 @@ def match(
     shown = side_by_side(tables, found, matcher.comparison_.names)
     text = shown.to_csv(index=False, lineterminator="\n")
     if output is None:
-        typer.echo(text, nl=False)
+        print_table(text)
     else:
         replace_file(output, text.encode("utf-8"))
         typer.echo(f"{len(found)} matches were written to {output}.", err=True)
@@ -83,11 +84,3 @@ def check_share(value: float | None, option: str) -> None:
     """Refuse what is no share."""
     if value is not None and not 0.0 < value <= 1.0:
         raise WrongRequestError(f"{option} must be between 0 and 1, such as 0.9, not {value:g}.")
-
-
-def check_learned(threshold: float | None, model: Path, data: Path) -> None:
-    """Refuse a model that knows no pair that is the same."""
-    if threshold is None:
-        raise WrongRequestError(
-            f"{model} knows no two rows that are the same: judge some, `mercer ask {model} {data}`."
-        )

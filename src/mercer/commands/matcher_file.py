@@ -1,5 +1,6 @@
 """Models that match records: learned from judged pairs, kept in a file, and the tables that they are for."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,21 +75,31 @@ def open_matcher(
         )
     about: dict[str, Any] = {} if is_new else _about(request.model)
     named = request.ids if request.ids is not None else about.get("id")
-    tables = _read(request.data, request.other, named)
+    tables = read_tables(request.data, request.other, named)
     if is_new:
-        dropped = {named, *((request.drop or "").split(","))}
-        columns = [
-            name for name in tables.left.columns if name not in dropped and name in tables.other.columns
-        ]
-        matcher = PairMatcher(columns=columns, **settings).fit(tables.left, right=tables.right)
+        matcher = begin(tables, named, (request.drop or "").split(","), **settings)
     else:
-        matcher = load(request.model)
+        matcher, _ = load_matcher(request.model)
     if request.pairs is not None:
-        _tell(matcher, tables, request.pairs)
+        tell(matcher, tables, request.pairs)
         say_what_is_known(matcher)
     if request.pairs is not None or is_new:
         keep(matcher, request.model, named)
     return matcher, tables
+
+
+def load_matcher(path: Path) -> tuple[PairMatcher, dict[str, Any]]:
+    """Return a model that matches records, and what its file says of it."""
+    about = _about(path)
+    return load(path), about
+
+
+def check_learned(threshold: float | None, model: Path, data: Path) -> None:
+    """Refuse a model that knows no pair that is the same."""
+    if threshold is None:
+        raise WrongRequestError(
+            f"{model} knows no two rows that are the same: judge some, `mercer ask {model} {data}`."
+        )
 
 
 def keep(matcher: PairMatcher, path: Path, ids: str | None) -> None:
@@ -125,7 +136,8 @@ def _about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _read(data: Path, other: Path | None, ids: str | None) -> Tables:
+def read_tables(data: Path, other: Path | None, ids: str | None) -> Tables:
+    """Read the records of one table, or of two."""
     tables = [read_table(path) for path in (data, other) if path is not None]
     named = [
         None if ids is None else find_ids(table, ids, path)
@@ -134,7 +146,15 @@ def _read(data: Path, other: Path | None, ids: str | None) -> Tables:
     return Tables(tables[0], tables[1] if other else None, (named[0], named[-1]))
 
 
-def _tell(matcher: PairMatcher, tables: Tables, path: Path) -> None:
+def begin(tables: Tables, ids: str | None, drop: Sequence[str], **settings: Any) -> PairMatcher:
+    """Return a new model that knows the tables, and no pair yet."""
+    shared = [name for name in tables.left.columns if name in tables.other.columns]
+    columns = [name for name in shared if name != ids and name not in drop]
+    return PairMatcher(columns=columns, **settings).fit(tables.left, right=tables.right)
+
+
+def tell(matcher: PairMatcher, tables: Tables, path: Path) -> None:
+    """Learn from the judged pairs of a file."""
     judged = read_judged(path, (len(tables.left), len(tables.other)), tables.ids)
     try:
         matcher.tell(

@@ -94,7 +94,7 @@ def _saying_what_it_is(path: Path) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        if isinstance(error.__cause__, ModelFileError | MemoryError | None):
+        if isinstance(error.__cause__, MemoryError | None) or not getattr(error.__cause__, "is_damage", True):
             raise  # it is in words
         raise WrongRequestError(
             f"{path} is not a model file, or is damaged: name a file written by `mercer learn --model`."

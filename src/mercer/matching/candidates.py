@@ -66,6 +66,17 @@ def nearest_candidates(left: Records, right: Records | None, decision: Decision)
     return _neighbors(mine, mine if right is None else Weighted.of(right, decision), one_table=right is None)
 
 
+def most_alike(left: Records, right: Records, decision: Decision, n: int) -> Candidates:
+    """Return for each record of the left table the n of the right one with the highest bounds of scores."""
+    mine, its = Weighted.of(left, decision), Weighted.of(right, decision)
+    n = min(n, len(its.known))
+    nearest = [
+        np.argpartition(-_bounds(mine, its, decision, rows), n - 1, axis=1)[:, :n]
+        for rows, _ in _blocks(len(mine.known), len(its.known))
+    ]
+    return Candidates(np.repeat(np.arange(len(mine.known)), n), np.concatenate(nearest).ravel())
+
+
 def _all_above(mine: Weighted, its: Weighted | None, decision: Decision, least: float) -> Candidates:
     """Return all pairs whose score may reach a number, if the edit distance were zero."""
     found, total = [], 0

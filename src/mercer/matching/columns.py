@@ -1,6 +1,5 @@
 """What the cells of a column are compared by: a list of kernels, chosen by what the column holds."""
 
-from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -8,14 +7,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Flags
-from mercer.matching.cells import are_known, for_reading, mostly_digits, plain_texts, spread_of, text_codes
+from mercer.matching.cells import (
+    are_known,
+    date_cells,
+    for_reading,
+    mostly_digits,
+    number_cells,
+    plain_texts,
+    spread_of,
+    text_codes,
+)
 from mercer.matching.edits import as_letters
 from mercer.matching.terms import Terms
 from mercer.matching.views import Codes, Values, Vectors, View
 from mercer.preprocessing import TableError
 from mercer.preprocessing.dates import Dates, find_dates
 from mercer.preprocessing.errors import quote
-from mercer.preprocessing.kinds import first_wrong, read_dates, read_numbers
+from mercer.preprocessing.kinds import read_dates, read_numbers
 from mercer.preprocessing.numbers import NumberFormat, find_format, parse_numbers
 
 N_SCALES = 4
@@ -67,19 +75,19 @@ class Ordered(NamedTuple):
 
     def _read(self, column: pd.Series, what: str) -> Array:
         cells, written = for_reading(column), self.written
-
-        def read(some: pd.Series) -> Array | None:
-            return read_dates(some, written) if isinstance(written, str) else read_numbers(some, written)
-
         if cells.isna().all():
             return np.full(len(cells), np.nan)
-        values = read(cells)
+        if isinstance(written, str):
+            cells = date_cells(cells)
+            values = None if cells is None else read_dates(cells, written)
+        else:
+            cells = number_cells(cells)
+            values = None if cells is None else read_numbers(cells, written)
         if values is None:
-            row = first_wrong(cells, read)
             kind = "dates" if self.is_date else "numbers"
             raise TableError(
-                f"Column {quote(self.name)} of {what} should hold {kind} but has {quote(column.iloc[row])} "
-                f"in row {row}: correct it, or leave the cell empty."
+                f"Column {quote(self.name)} of {what} should hold {kind}, as when the model was learned, but "
+                f"has cells such as {quote(column.dropna().iloc[0])}: correct them, or leave them empty."
             )
         return values
 
@@ -128,8 +136,7 @@ def choose_column(name: str, sides: list[pd.Series]) -> ComparedColumn | None:
     known = [side for side in cells if side.notna().any()]
     if not known or pd.concat(known).nunique() < 2:
         return None
-    readers: tuple[Callable[[pd.Series], Numbers | Dates | None], ...] = (parse_as_numbers, parse_as_dates)
-    for read in readers:
+    for read in (_parse_numbers, _parse_dates):
         found = [one for one in map(read, known) if one is not None]
         if len(found) == len(known):
             return _ordered(name, found[0].written, np.concatenate([one.values for one in found]))
@@ -143,20 +150,20 @@ class Numbers(NamedTuple):
     written: NumberFormat
 
 
-def parse_as_numbers(column: pd.Series) -> Numbers | None:
-    """Return the numbers of a column; None if some cells are none, or are codes that begin with zeros."""
+def _parse_numbers(column: pd.Series) -> Numbers | Dates | None:
+    """Return the numbers of a column; None if many cells are none, or are codes that begin with zeros."""
     if not pd.api.types.is_numeric_dtype(column) and column.str.fullmatch(r"0\d+").any():
         return None
-    written = find_format(column)
-    values = None if written is None else parse_numbers(column, written)
+    cells = number_cells(column)
+    written = None if cells is None else find_format(cells)
+    values = None if cells is None or written is None else parse_numbers(cells, written)
     return None if values is None or written is None else Numbers(values, written)
 
 
-def parse_as_dates(column: pd.Series) -> Dates | None:
-    """Return the dates of a column; None if some cells are none."""
-    if pd.api.types.is_numeric_dtype(column) or not column.dropna().str.contains(r"\d").all():
-        return None  # at once: there are many ways to write a date
-    return find_dates(column)
+def _parse_dates(column: pd.Series) -> Numbers | Dates | None:
+    """Return the dates of a column; None if many cells are none."""
+    cells = date_cells(column)
+    return None if cells is None else find_dates(cells)
 
 
 def _ordered(name: str, written: NumberFormat | str, values: Array) -> Ordered:

@@ -7,11 +7,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mercer._typing import Array, Flags, Index
-from mercer.matching.cells import read_columns, record_keys
-from mercer.matching.columns import ComparedColumn, PreparedColumn, choose_column
+from mercer.matching.cells import plain_texts, read_columns, record_keys
+from mercer.matching.columns import ComparedColumn, PreparedColumn, Spelled, choose_column
 from mercer.matching.edits import edit_similarity
 from mercer.matching.views import View
 from mercer.preprocessing import TableError
+
+WHOLE = "(all columns)"  # a record as one text: cells that stand in the wrong column are alike there
 
 
 class Records(NamedTuple):
@@ -60,19 +62,22 @@ class Comparison(NamedTuple):
     def of(cls, left: pd.DataFrame, right: pd.DataFrame | None) -> Self:
         """Find out how each column that both tables have is compared."""
         tables = [left] if right is None else [left, right]
-        names = [name for name in left.columns if right is None or name in right.columns]
+        names = [n for n in left.columns if n != WHOLE and (right is None or n in right.columns)]
         if not names:
             raise TableError("The two tables have no column in common: rename those that mean the same.")
         chosen = [choose_column(name, [table[name] for table in tables]) for name in names]
         columns = [one for one in chosen if one is not None]
         if not columns:
             raise TableError("No column has two different values: there is nothing to compare records by.")
+        whole = [_whole(table[[column.name for column in columns]]) for table in tables]
+        if len(columns) > 1 and any(isinstance(column, Spelled) for column in columns):
+            columns.append(Spelled.of(pd.concat(whole, ignore_index=True), WHOLE))
         return cls(columns)
 
     @property
     def names(self) -> list[str]:
         """Return the names of the columns that are compared."""
-        return [column.name for column in self.columns]
+        return [column.name for column in self.columns if column.name != WHOLE]
 
     @property
     def column_of(self) -> Index:
@@ -87,7 +92,8 @@ class Comparison(NamedTuple):
     def prepare(self, table: Any, what: str) -> Records:
         """Return the records of a table."""
         columns = read_columns(table, self.names, what)
-        prepared = [column.prepare(columns[column.name], what) for column in self.columns]
+        cells = dict(columns.items()) | {WHOLE: _whole(columns)}
+        prepared = [column.prepare(cells[column.name], what) for column in self.columns]
         return Records(prepared, record_keys(columns))
 
     def paired(self, left: Records, right: Records, i: Index, j: Index) -> Similarities:
@@ -102,3 +108,9 @@ class Comparison(NamedTuple):
             else:
                 edits.append(np.zeros(len(i)))
         return Similarities(np.column_stack(values), np.column_stack(edits), np.column_stack(known))
+
+
+def _whole(columns: pd.DataFrame) -> pd.Series:
+    """Return the known cells of each record as one text."""
+    texts = [plain_texts(column) for _, column in columns.items()]
+    return pd.Series([" ".join(cells).strip() for cells in zip(*texts, strict=True)], dtype=object)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from mercer._typing import Array, Flags, Index
+from mercer.machines import StumpSVC
 from mercer.matching.comparison import Comparison, Similarities
 from mercer.matching.decision import Decision, Design
 from mercer.matching.judged import Judged
@@ -13,6 +14,9 @@ from mercer.matching.pair_folds import PairFolds, make_folds
 from mercer.matching.probability import LEAST_EACH, MatchError, Sigmoid, calibrate, find_threshold, measure
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+CURVED = (None, (1.0, False), (10.0, False), (10.0, True))  # C of the machine that is averaged in; products?
+SETTINGS = tuple((penalty, curved) for curved in CURVED for penalty in PENALTIES)
+MOST_BINS = 256  # of similarities, where pairs are more
 FEW = 1e-2  # the penalty where pairs are too few to choose one
 
 
@@ -54,10 +58,10 @@ def learn(
     scores, plain, held_out = _cross_validate(comparison, found, answer, folds)
     losses = np.logaddexp(0.0, np.where(answer, -1.0, 1.0) * scores)
     best = _best_without(losses, folds, held_out)
-    penalty = PENALTIES[_choose(losses[:, held_out])]
+    penalty, curved = SETTINGS[losses[:, held_out].mean(axis=1).argmin()]
     chosen = scores[best, np.arange(len(answer))]
     return Learned(
-        _fit(comparison, found, answer, penalty, weight),
+        _fit(comparison, found, answer, penalty, weight, curved),
         sigmoid := calibrate(chosen[held_out], answer[held_out]),
         find_threshold(sigmoid(chosen[held_out]), answer[held_out], cost, precision),
         penalty,
@@ -67,17 +71,29 @@ def learn(
 
 
 def _fit(
-    comparison: Comparison, found: Similarities, answer: Flags, penalty: float, weight: Array
+    comparison: Comparison,
+    found: Similarities,
+    answer: Flags,
+    penalty: float,
+    weight: Array,
+    curved: tuple[float, bool] | None = None,
 ) -> Decision:
     design = Design.of(comparison, found, answer)
-    return design.learn(design.features(found), answer, penalty, weight)
+    linear = design.learn(design.features(found), answer, penalty, weight)
+    return linear if curved is None else _curve(linear, found, answer, curved)
+
+
+def _curve(linear: Decision, found: Similarities, answer: Flags, curved: tuple[float, bool]) -> Decision:
+    C, products = curved
+    machine = StumpSVC(C, loss="log_loss", max_bins=MOST_BINS if len(answer) > MOST_BINS else None)
+    return linear.with_curves(machine.fit(linear.all_similarities(found, products=products), answer))
 
 
 def _cross_validate(
     comparison: Comparison, found: Similarities, answer: Flags, folds: PairFolds
 ) -> tuple[Array, Array, Flags]:
     """Return held-out pairs' scores for each penalty, and by the reference, and which pairs have some."""
-    scores, plain = np.zeros((len(PENALTIES), len(answer))), np.zeros(len(answer))
+    scores, plain = np.zeros((len(SETTINGS), len(answer))), np.zeros(len(answer))
     scored = np.zeros(len(answer), dtype=bool)
     for fold in range(folds.n_folds):
         train, test = folds.split(fold)
@@ -87,8 +103,14 @@ def _cross_validate(
         new = found.of(test)
         design = Design.of(comparison, known, answer[train])
         F = design.features(known)
-        for k, penalty in enumerate(PENALTIES):
-            scores[k, test] = design.learn(F, answer[train], penalty).score(new)
+        linear = [design.learn(F, answer[train], penalty) for penalty in PENALTIES]
+        plainly = np.array([decision.score(new) for decision in linear])
+        for part, curved in zip(np.split(scores, len(CURVED)), CURVED, strict=True):
+            if curved is None:
+                part[:, test] = plainly
+            else:  # the curves are the same for all penalties: what they add is computed once
+                added = _curve(linear[0], known, answer[train], curved).score(new) - plainly[0] / 2.0
+                part[:, test] = plainly / 2.0 + added
         n = design.n_columns
         logistic = LogisticRegression(max_iter=1000).fit(_plain(F, n), answer[train])
         plain[test] = logistic.decision_function(_plain(design.features(new), n))
@@ -107,16 +129,8 @@ def _best_without(losses: Array, folds: PairFolds, scored: Flags) -> Index:
     for fold in range(folds.n_folds):
         others = scored & (folds.fold != fold)
         if others.any():
-            best[folds.fold == fold] = _choose(losses[:, others])
+            best[folds.fold == fold] = losses[:, others].mean(axis=1).argmin()
     return best
-
-
-def _choose(losses: Array) -> int:
-    """Return the largest penalty whose loss is not above the least one by more than a standard error."""
-    least = int(losses.mean(axis=1).argmin())
-    more = losses - losses[least]
-    doubt = more.std(axis=1) / np.sqrt(losses.shape[1])
-    return int(np.argmax(more.mean(axis=1) <= doubt))
 
 
 def _error(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, Flags, Index
 from mercer.matching.asking import first_pairs, least_certain, not_judged
-from mercer.matching.candidates import find_candidates, nearest_candidates
+from mercer.matching.candidates import find_candidates, most_alike, nearest_candidates
 from mercer.matching.cells import read_columns
 from mercer.matching.comparison import Comparison, Records, Similarities
 from mercer.matching.decision import equal_weights
@@ -27,6 +27,7 @@ N_DRAWN = 500  # pairs at random, which differ if no judged pair does
 LOOKED_AT = 2000  # pairs at random, besides the nearest ones, of which some may be asked
 FAR_BELOW = 0.1  # times the threshold: less likely pairs count as 0 in an average
 MOST_CLUSTERED = 2000  # rows that are divided into a given number of groups
+RESCORED = 20  # more rows than wanted are looked at with edit distances too
 PAIRS_AT_ONCE = 500_000
 
 
@@ -183,6 +184,33 @@ class PairMatcher(BaseEstimator):
         order = np.lexsort((j, i, -probability))
         return pd.DataFrame({"row": i[order], "other": j[order], "probability": probability[order]})
 
+    def nearest(self, X: Any, rows: Any = None, n: int = 10, *, right: Any = None) -> pd.DataFrame:
+        """Return the n rows that each row most probably matches, as columns row, other and probability.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The records.
+        rows : array-like of int, optional
+            Of which rows of X the nearest are wanted. Default: of all.
+        n : int, default=10
+            How many.
+        right : DataFrame, optional
+            A second table: then the nearest rows are among its own.
+        """
+        self._check_learned()
+        table = read_columns(X, None, "X")
+        rows = np.arange(len(table)) if rows is None else np.asarray(rows, dtype=np.intp)
+        asked = self.comparison_.prepare(table.iloc[rows], "X")
+        other = self.comparison_.prepare(table if right is None else right, "right")
+        i, j = most_alike(asked, other, self.decision_, n + RESCORED)
+        if right is None:
+            i, j = i[rows[i] != j], j[rows[i] != j]
+        probability = self._probability(asked, other, i, j)
+        found = pd.DataFrame({"row": rows[i], "other": j, "probability": probability, "place": i})
+        found = found.sort_values(["place", "probability"], ascending=[True, False], kind="stable")
+        return found.groupby("place").head(n).drop(columns="place").reset_index(drop=True)
+
     def group(
         self, X: Any, *, average: bool = True, n_groups: int | None = None, above: float | None = None
     ) -> Index:
@@ -275,13 +303,13 @@ class PairMatcher(BaseEstimator):
         left, right = self._prepare(one, other)
         row = np.zeros(1, dtype=np.intp)
         found = self.comparison_.paired(left, right, row, row)
-        names = self.comparison_.names
+        names = [column.name for column in self.comparison_.columns]
         means = [found.values[0, self.comparison_.column_of == c].mean() for c in range(len(names))]
         lines = pd.DataFrame(
             {
                 "column": names,
-                "first": [one[name].iloc[0] for name in names],
-                "second": [other[name].iloc[0] for name in names],
+                "first": [one[name].iloc[0] if name in one else "" for name in names],
+                "second": [other[name].iloc[0] if name in other else "" for name in names],
                 "similarity": np.where(found.known[0], means, np.nan),
                 "adds": self.decision_.by_column(found)[0],
             }
@@ -292,8 +320,11 @@ class PairMatcher(BaseEstimator):
     def column_weights_(self) -> dict[str, float]:
         """How much each column counts: what it adds where two cells are equal."""
         check_is_fitted(self)
-        full = np.bincount(self.decision_.column_of, self.decision_.weights) + self.decision_.edits
-        return dict(zip(self.comparison_.names, full.tolist(), strict=True))
+        ones = np.ones((1, len(self.decision_.gaps)))
+        equal = Similarities(np.ones((1, len(self.decision_.weights))), ones, ones.astype(bool))
+        full = self.decision_.by_column(equal)[0]
+        names = [column.name for column in self.comparison_.columns]
+        return dict(zip(names, full.tolist(), strict=True))
 
     @property
     def kernel_(self) -> RecordKernel:

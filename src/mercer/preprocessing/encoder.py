@@ -17,7 +17,7 @@ from mercer.preprocessing.kinds import CategoryColumn, DateColumn, Kind, NumberC
 from mercer.preprocessing.missing import is_missing
 from mercer.preprocessing.reading import check_names, plain_column
 from mercer.scikit import check_feature_names, check_n_features
-from mercer.validation import from_arrow
+from mercer.validation import from_frame
 
 COPIES = 4  # of the table as numbers: whole, scaled, one fold, and what a candidate makes of it
 
@@ -160,7 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def as_table(X: Any, least: int = 1) -> pd.DataFrame:
     """Return a table whose columns have names that are texts, and cells that are texts or numbers."""
-    X = from_arrow(X)
+    X = from_frame(X)
     if isinstance(X, pd.DataFrame):
         table = X
     else:

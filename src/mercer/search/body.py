@@ -27,7 +27,7 @@ from mercer.search.race import Race, names_of
 from mercer.search.ranking import Ranking
 from mercer.search.result import Difference, SearchResult, SearchWarning
 from mercer.search.words import doubts
-from mercer.validation import encode_rows, from_arrow
+from mercer.validation import encode_rows, from_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -349,7 +349,7 @@ class KernelSearch(CallbackSupportMixin, BaseEstimator):
 
     def _encode_more(self, unlabelled: Any, n_features: int) -> Array | None:
         """Return samples without targets as the others are."""
-        unlabelled = from_arrow(unlabelled)
+        unlabelled = from_frame(unlabelled)
         if unlabelled is not None and self.encoder_ is not None:
             unlabelled = self.encoder_.transform(unlabelled)
         elif unlabelled is not None:
