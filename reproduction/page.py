@@ -18,8 +18,11 @@ INTRODUCTION = """# The published tables, reproduced
 This page is written by `make results` from `docs/results.csv`, which has a line for every number that was
 measured, with its date and the commit of its code (or, before commits were noted, the commit that recorded
 it). `python -m reproduction KEY --record docs/results.csv` adds to it; with `--first-repeat 7000` or
-`--seed 3` it
-draws repeats that nobody has seen."""
+`--seed 3` it draws repeats that nobody has seen."""
+NOT_OF_ONE = """, which stand above each table; a
+plus says that the code had changes which were not committed yet. To have all of one: in a clean checkout
+`rm -rf docs/results.csv .mercer/papers && make papers results`, many hours on two cores, never timed whole
+(`kt03-later` also needs `MERCER_METRIC_LEARN`). That was not done for this page."""
 COUNTED = """Two numbers are compared by two joint standard errors. Where a paper gives no standard error,
 ours stands in for it, as it would be with the paper's repeats. That rewards noise; so there is a second
 count, in which every published number is exact. The papers' own methods are counted strictly as the papers
@@ -33,6 +36,7 @@ def page(catalogue: Mapping[str, Table | Figure], claims: Sequence[Claim], recor
     judged = cells(tables, record)
     parts = [
         INTRODUCTION,
+        _of_which_commits(record),
         "## How many are as published",
         *_counts(tables, judged),
         *_not_as_published(tables, judged),
@@ -41,6 +45,15 @@ def page(catalogue: Mapping[str, Table | Figure], claims: Sequence[Claim], recor
         *(part for table in tables for part in _table(table, judged, record)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _of_which_commits(record: pd.DataFrame) -> str:
+    """Say whether all numbers are of one commit, and how they would be."""
+    own = record[(record["first"] == 0) & (record.seed == 0)]
+    commits = sorted(set(" ".join(own.commit).split()))
+    if len(commits) == 1:
+        return f"All {len(own)} numbers are of commit `{commits[0]}`."
+    return f"**The {len(own)} numbers are not of one commit, but of {len(commits)}**{NOT_OF_ONE}"
 
 
 def _counts(tables: Sequence[Table], judged: pd.DataFrame) -> list[str]:

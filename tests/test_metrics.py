@@ -57,6 +57,25 @@ def test_proposition_1_adding_the_ideal_kernel_raises_the_alignment(rng, gamma):
     assert alignment(K + gamma / 2 * ideal, ideal) > alignment(K, ideal)
 
 
+def test_classes_may_have_weights_in_the_ideal_kernel_as_the_end_of_section_3_1_says(rng):
+    y = rng.integers(3, size=9)
+    weight = np.array([0.1, 1.0, 7.0])[y]
+    K, ideal = random_gram(rng, 9), ideal_kernel(y) * weight
+    assert_allclose(ideal, ideal.T)
+    alignments = [alignment(K + gamma / 2 * ideal, ideal) for gamma in (0.0, 0.1, 1.0, 10.0)]
+    assert alignments == sorted(alignments)
+    assert alignments[0] < alignments[-1]
+
+
+def test_centred_alignment_is_that_of_matrices_multiplied_by_the_centring_matrix(rng):
+    K, other = random_gram(rng), random_gram(rng)
+    H = np.eye(len(K)) - 1 / len(K)
+    expected = alignment(H @ K @ H, H @ other @ H)
+    assert alignment(K, other, centred=True) == pytest.approx(expected, rel=1e-12)
+    assert alignment(K + 3.0, other, centred=True) == pytest.approx(expected, rel=1e-9)
+    assert abs(alignment(K + 3.0, other) - expected) > 0.05
+
+
 def test_erratum_of_proposition_1_its_condition_is_not_needed(rng):
     # f(t) = A(K + tK*, K*) has a derivative of the sign of <K,K><K*,K*> − <K,K*>², which is never negative
     ideal = ideal_kernel(np.arange(8) % 2)

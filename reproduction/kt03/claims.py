@@ -81,6 +81,11 @@ CLAIMS = (
         "test_erratum_of_proposition_1_its_condition_is_not_needed",
     ),
     Claim(
+        "KT03 3.1",
+        "classes may have different weights in the ideal kernel, and adding it still raises the alignment",
+        *proved("test_classes_may_have_weights_in_the_ideal_kernel_as_the_end_of_section_3_1_says"),
+    ),
+    Claim(
         "KT03 Proposition 2",
         "each pair is one of three cases by its multiplier",
         *proved("test_every_pair_is_one_of_the_three_cases_of_proposition_2"),

@@ -12,18 +12,21 @@ from sklearn.utils import column_or_1d
 from mercer._typing import Array
 
 
-def alignment(K1: Any, K2: Any) -> float:
+def alignment(K1: Any, K2: Any, *, centred: bool = False) -> float:
     r"""Return the alignment of two Gram matrices of the same samples [KT03, Section 2; also OSW02, HBW06].
 
     .. math:: A(K_1, K_2) = \frac{\langle K_1, K_2 \rangle}{\|K_1\| \, \|K_2\|},
 
     the cosine of the angle between them as vectors: 1 if one is a positive multiple of the other, and at
-    least 0 if both are positive semi-definite. The matrices are not centred. O(n²).
+    least 0 if both are positive semi-definite. O(n²).
 
     Parameters
     ----------
     K1, K2 : array of shape (n, n)
         Gram matrices, neither of them zero; `ideal_kernel` gives that of the labels.
+    centred : bool, default=False
+        Whether both are centred first, as by Cortes, Mohri and Rostamizadeh (JMLR 2012). Then nothing that
+        is added to a kernel counts, as nothing does to an SVM with an intercept.
 
     Examples
     --------
@@ -36,6 +39,8 @@ def alignment(K1: Any, K2: Any) -> float:
     first, second = np.asarray(K1, dtype=np.float64), np.asarray(K2, dtype=np.float64)
     if first.shape != second.shape:
         raise ValueError(f"the matrices must have the same shape, not {first.shape} and {second.shape}")
+    if centred:
+        first, second = (K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean() for K in (first, second))
     lengths = [np.abs(K).max(initial=0.0) for K in (first, second)]
     if not all(0.0 < length < np.inf for length in lengths):
         raise ValueError("a matrix that is zero, or not finite, has no alignment")

@@ -239,7 +239,7 @@ class Alignment(QualityFunctional):
     .. math:: 1 - \frac{y^\top K y}{\|y\|^2 \|K\|}, \qquad y_i \in \{-1, 1\},
 
     with the Frobenius norm. It is in [0, 1] for a kernel, and 0 for multiples of :math:`y y^\top` (4).
-    Nothing is centred, and the scale of K does not count. O(n²).
+    The scale of K does not count. O(n²).
 
     Alignment knows no scale, and with a penalty on the scale has no minimiser. So `Superkernel` minimises a
     distance in its place, that of the centred kernel to the centred ideal one (1 for rows of one class,
@@ -248,6 +248,13 @@ class Alignment(QualityFunctional):
     pairs it is the distance of the kernel's values to 1 and −1, centred; if by chance the dissimilar pairs
     are nearer to each other than the similar ones, by every kernel, the pair of each row with itself counts
     as similar, too. It is solved at once, whatever `tol` and `max_iter` are.
+
+    Parameters
+    ----------
+    centred : bool, default=False
+        Whether K and the labels' kernel are centred in the value of (3), as by Cortes, Mohri and
+        Rostamizadeh (JMLR 2012). What `Superkernel` minimises is centred either way: for two classes and
+        next to no penalty, its kernel has the best centred alignment (their ``alignf``).
 
     Examples
     --------
@@ -261,10 +268,18 @@ class Alignment(QualityFunctional):
     learns_from = ("labels", "numbers", "pairs")
     advice = "Take a superkernel of other kernels or, with labels, quality=Risk()."
 
+    def __init__(self, *, centred: bool = False) -> None:
+        self.centred = centred
+
     def __call__(self, K: Any, y: Any) -> float:
         """Return (3) for a Gram matrix of shape (n, n), not zero, and n labels of two classes."""
+        self.check()
         gram, target = _check(K, y)
-        return 1.0 - alignment(gram, np.outer(target, target))  # (3)
+        return 1.0 - alignment(gram, np.outer(target, target), centred=self.centred)  # (3)
+
+    def check(self) -> None:
+        """Raise if a parameter is not what it may be."""
+        check_option(self.centred, "centred", (False, True))
 
     def minimize(self, terms: Expansion, label: Index, penalty: float, stopping: Stopping) -> KernelWeights:
         """Return the β ≥ 0 whose kernel is nearest to the ideal one, both centred."""
