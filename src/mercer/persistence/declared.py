@@ -183,8 +183,8 @@ FITTED: dict[str, Field] = {"kernel_": Either(KERNEL, Several(KERNEL)),
     **{key: Sometimes(REPORT) for key in ("C_", "Cs_", "gammas_", "scores_", "objective_", "residual_",
     "n_iter_")}}
 OF_CLASSES: dict[str, Field] = {"classes_": labels("c"), "_lapse": Sometimes(Number(0, 1)),
-    "_scheme": Sometimes(Text("ovo", "ovr", "multinomial", "joint")), "intercept_": reals("p"), "support_": Sometimes(indices("n")),
-    "dual_coef_": Sometimes(reals("q n"))}
+    "_scheme": Sometimes(Text("ovo", "ovr", "multinomial", "joint")), "intercept_": reals("p"),
+    "support_": Sometimes(indices("n")), "dual_coef_": Sometimes(reals("q n"))}
 OF_NUMBERS: dict[str, Field] = {"_one_target": Truth(), "_scaling": Maybe(one("TargetScaling", p="p")),
     "intercept_": reals("|p"), "unseen_": Sometimes(Maybe(Part("mercer.machines.UnseenErrors", p="p")))}
 CV = Plain("folds")
