@@ -115,8 +115,8 @@ def learn(
         typer.Option(
             "--task",
             metavar="class|number|match|kernel",
-            help="What --target holds, class or number; with --pairs, whether records match or a kernel of "
-            "features. Default: what it looks like, which is said.",
+            help="Type of the target, class or number; with --pairs, what is learned: whether records match, "
+            "or a kernel of features. Default: inferred from the data and reported.",
         ),
     ] = None,
     weight: Annotated[

@@ -16,9 +16,7 @@ from mercer.preprocessing.sources import spoken
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
 
 MADE_BY = "mercer learn"  # in the notes of a model
-ENCODING_HELP = (
-    "How letters of text files are written, such as cp1252. Default: UTF-8, or a guess that is said."
-)
+ENCODING_HELP = "Encoding of text files, such as cp1252. Default: UTF-8, or inferred and reported."
 ROLES = ("target", "id", "weight", "group")
 
 
