@@ -16,7 +16,7 @@ from benchmarks.measure import peak_memory, report
 from benchmarks.sizes import draw
 from mercer import KernelSVC, RelevanceKernel
 from mercer.kernels import Projected
-from mercer.machines.feature_samples import whiten_kernel
+from mercer.machines.feature_samples import FeatureMap
 
 LARGE, SMALL, D = 5_000_000, 1_000_000, 20
 
@@ -55,7 +55,7 @@ def machine(**options: Any) -> KernelSVC:
 def one_machine(model: KernelSVC, X: Any, y: Any) -> KernelSVC:
     """Fit rows in memory, with the kernel that another model has learned, and its landmarks."""
     Z = model.machines_[0].anchors
-    kernel = Projected(whiten_kernel(model.kernel_, Z), model.kernel_, Z)
+    kernel = Projected(FeatureMap.of_landmarks(model.kernel_, Z).whiten, model.kernel_, Z)
     return KernelSVC(kernel, C=model.C_, loss="log_loss", method="features").fit(X, y)
 
 

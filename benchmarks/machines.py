@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from benchmarks.measure import cpu_seconds, peak_memory, report
-from mercer import KernelSVC, StumpSVC, TreeSVC
+from mercer import KernelSVC, PerceptronSVC, StumpSVC, TreeSVC
 from mercer.datasets import threenorm
 from mercer.kernels import Perceptron
 
@@ -122,7 +122,9 @@ def by_log_loss() -> None:
                 )
                 X_new, y_new, X, y = X[1000:], y[1000:], X[:1000], y[:1000]
                 kernel = RBF(np.sqrt(10.0 * X.var())) if name == "RBF" else Perceptron.spanning(X)
-                machine = KernelSVC(kernel, C="cv", Cs=CS, loss="log_loss", random_state=0)
+                options = {"C": "cv", "Cs": CS, "loss": "log_loss", "random_state": 0}
+                # whose C is not relative to the kernel's scale, as SVC's is not
+                machine = KernelSVC(kernel, **options) if name == "RBF" else PerceptronSVC(**options)
                 ours, model = cpu_seconds(lambda machine=machine, X=X, y=y: machine.fit(X, y))
                 theirs, rival = cpu_seconds(lambda kernel=kernel, X=X, y=y: _calibrate(kernel, X, y))
                 losses = [log_loss(y_new, one.predict_proba(X_new)) for one in (model, rival)]

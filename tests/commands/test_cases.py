@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
 
-from benchmarks.simulated import SimulatedClock, costly_candidates, make_truth
+from benchmarks.simulated import CostlyClassifier, SimulatedClock, costly_candidates, make_truth
 from commands.conftest import QUICK
 from commands.tables_at_hand import make_table
 from mercer import KernelSearchCV, KernelSearchRegressor, load
 from mercer.persistence import describe
-from mercer.search import effects
+from mercer.search import Candidate, effects
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.search.SearchWarning")
 
@@ -96,8 +97,11 @@ def test_case_4_who_is_foretold_too_much_time_is_not_given_up_at_once():
     X, y = truth.draw(60_000, 0)
     clock = SimulatedClock()
     some = {k: costly_candidates(clock)[k]._replace(growth=2.5) for k in ("line", "tree")}  # it is about one
+    bad = CostlyClassifier(DummyClassifier(), clock, 1e-5, 1.0)  # for which there is time
+    some["bad"] = Candidate("bad", bad, {}, growth=1.0)
     search = KernelSearchCV(some, budget=20.0, random_state=0).fit(X, y, clock=clock)
     assert search.rows_used_ == 60_000
+    assert search.best_name_ != "bad"
     assert clock.time <= 28.0
 
 

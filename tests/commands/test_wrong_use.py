@@ -167,7 +167,7 @@ def workplace(models, tmp_path_factory):
         shutil.copy(models / name, folder)
     whole = (folder / "out.mercer").read_bytes()
     (folder / "half.mercer").write_bytes(whole[: len(whole) // 2])
-    (folder / "spoilt.mercer").write_bytes(whole.replace(b"NUMPY", b"NOTPY"))
+    (folder / "spoilt.mercer").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     with ZipFile(folder / "sheet.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     library.save(StumpSVC(), folder / "stump.mercer")

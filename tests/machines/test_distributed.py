@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.gaussian_process.kernels import RBF
 
 import mercer
-from mercer import PerceptronSVC, StumpSVC
+from mercer import KernelSVC, PerceptronSVC, StumpSVC
 from mercer.datasets import threenorm, twonorm
 
 dask = pytest.importorskip("dask")
@@ -257,10 +258,19 @@ def at_newton_step(monkeypatch, number, act):
     monkeypatch.setattr(DaskRows, "newton_step", newton_step)
 
 
-def test_a_worker_that_is_killed_in_a_fit_changes_nothing(monkeypatch):
+@pytest.mark.parametrize(
+    ("make", "step"),
+    [
+        (svc, 8),
+        (lambda: KernelSVC(C=0.1, loss="log_loss"), 3),
+        (lambda: KernelSVC(RBF(2.0), loss="log_loss", n_landmarks=40, random_state=0), 3),
+    ],
+    ids=["bins", "features", "landmarks"],
+)
+def test_a_worker_that_is_killed_in_a_fit_changes_nothing(monkeypatch, make, step):
     lazy = made_on_workers()
     monkeypatch.setattr("mercer.machines.distributed.count_threads", lambda: 2)  # by which sums are grouped
-    expected = svc().fit(*lazy)
+    expected = make().fit(*lazy)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
         distributed.LocalCluster(**options) as cluster,
@@ -274,8 +284,8 @@ def test_a_worker_that_is_killed_in_a_fit_changes_nothing(monkeypatch):
             lost.extend(held[address])
             psutil.Process(pids[address]).kill()
 
-        at_newton_step(monkeypatch, 8, kill_who_has_most)
-        model = svc().fit(*lazy)
+        at_newton_step(monkeypatch, step, kill_who_has_most)
+        model = make().fit(*lazy)
     assert lost
     np.testing.assert_allclose(model.decision_function(X_NEW), expected.decision_function(X_NEW), atol=1e-6)
 

@@ -75,6 +75,21 @@ def test_what_is_left_out_is_missed_as_by_a_fit_to_the_others():
     assert 500 < len(some) < 1000
 
 
+@pytest.mark.parametrize("kept", [0, 2**26], ids=["single", "double"])
+def test_large_penalties_of_numbers_without_noise_do_no_harm(kept, monkeypatch):
+    monkeypatch.setattr(
+        landmark_samples, "DOUBLE", kept
+    )  # kernel values up to which they are of double precision
+    X, y = make_friedman1(1500, n_features=5, noise=0.0, random_state=0)
+    new, y_new = make_friedman1(300, n_features=5, noise=0.0, random_state=1)
+    y, y_new = (y - y.mean()) / y.std(), (y_new - y.mean()) / y.std()
+    prepared = LandmarkSamples.of(RBF(1.0), X, How("landmarks", loss=SquaredError(), seed=0), 700, 700)
+    posed = Problems([Problem(None, y, np.ones(len(X)))])
+    solved = next(prepared.solve_path(posed, [1e7], SquaredError(), KernelRegressor()._options()))
+    error = solved.function(new)[:, 0] - y_new
+    assert np.sqrt(np.mean(error**2)) < (0.03 if kept == 0 else 0.01)
+
+
 def test_landmarks_grow_for_as_long_as_held_out_samples_gain():
     one = np.ones(len(X))
     assert len(grow_landmarks(samples(RBF(3.0)), problem(one), 1.0).anchors) <= 200  # a few directions

@@ -206,7 +206,6 @@ def test_a_model_moves_as_scikit_learn_moves_it():
 
 @EACH_TENSOR
 def test_a_saved_model_is_one_of_numpy(device, tmp_path):
-    pytest.importorskip("skops")
     X, y = threenorm(300, n_features=3, random_state=0)
     T = put(X, device)
     for model in (StumpSVC(C=0.05, max_bins=8), *MODELS[4:]):

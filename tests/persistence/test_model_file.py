@@ -1,8 +1,6 @@
 """What is saved is loaded as it was; a file says what is in it; a failed save leaves nothing behind."""
 
-import json
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -12,37 +10,25 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_regressor
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
-from sklearn.decomposition import PCA, KernelPCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import VarianceThreshold
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Sum, WhiteKernel
-from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import Nystroem
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LogisticRegression
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, Sum
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PowerTransformer,
-    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
-from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.svm import SVC, SVR
 
 import mercer
 from forgery import repack, unpack
 from mercer import kernels
-from mercer.persistence import describe, schema
+from mercer.persistence import describe, model_file, objects
 from registry import ESTIMATORS
 
 X, y = make_classification(n_samples=60, n_features=5, n_informative=4, n_redundant=0, random_state=0)
@@ -73,24 +59,14 @@ def assert_same(first, second):
 def around_mercer():
     """Return estimators of scikit-learn with mercer's in them, and with what users put beside them."""
     learner = mercer.BoostedKernel(n_rounds=2)
-    columns = make_column_transformer(
-        (OneHotEncoder(dtype=np.float64, sparse_output=False), [0]), (StandardScaler(), slice(1, 3))
-    )
     return [
-        make_pipeline(StandardScaler(), FunctionTransformer(np.arctan), mercer.KernelSVC(learner)),
-        make_pipeline(columns, mercer.KernelSVC(class_weight={False: 1.0, True: 2.0})),
-        make_pipeline(VarianceThreshold(), PCA(3), mercer.StumpSVC(class_weight={0: 1, 1: 3})),
-        mercer.StumpSVC("cv", Cs=2, cv=StratifiedKFold(2, shuffle=True, random_state=0)),
-        make_union(RobustScaler(), QuantileTransformer(n_quantiles=9), PowerTransformer(), Normalizer()),
+        make_pipeline(StandardScaler(), mercer.KernelSVC(learner)),
+        make_pipeline(RobustScaler(), mercer.KernelSVC(class_weight={False: 1.0, True: 2.0})),
         make_pipeline(MinMaxScaler(), MaxAbsScaler(), learner, SVC(kernel=RBF(2.0))),
-        make_pipeline(SimpleImputer(add_indicator=True), OrdinalEncoder(handle_unknown="error"), SVR()),
-        KernelPCA(2, kernel=kernels.Perceptron()),
-        KernelRidge(kernel=kernels.Stump.spanning(X)),
-        GaussianProcessClassifier(2.0 * kernels.Stump.spanning(X) + RBF(), optimizer=None),
-        GaussianProcessRegressor(kernels.Stump.spanning(X) + WhiteKernel(), optimizer=None),
-        make_pipeline(mercer.IdealizedKernel(C_dissimilar=1e6), LogisticRegression()),
-        make_pipeline(Nystroem(kernels.Stump(), n_components=9, random_state=0), LinearSVC()),
-        SVC(kernel=kernels.Perceptron.spanning(X), random_state=np.random.RandomState(3)),
+        mercer.StumpSVC("cv", Cs=2, cv=StratifiedKFold(2, shuffle=True, random_state=0)),
+        make_pipeline(mercer.ClippedScaler(), RidgeCV(np.logspace(-1, 1, 3))),
+        make_pipeline(SVC(kernel=2.0 * kernels.Perceptron() + Matern(nu=2.5) * DotProduct())),
+        SVC(class_weight="balanced", random_state=3),
     ]
 
 
@@ -127,6 +103,7 @@ def test_every_estimator_gives_the_same_bits_when_it_is_loaded(tmp_path):
         loaded = mercer.load(tmp_path / "model")
         assert type(loaded) is type(estimator)
         assert vars(loaded).keys() == vars(estimator).keys()
+        assert repr(loaded) == repr(estimator)
         assert_same(outputs(estimator), outputs(loaded))
 
 
@@ -177,41 +154,38 @@ def test_a_fresh_process_loads_every_estimator_and_gets_the_same_bits(tmp_path):
 def test_an_estimator_that_is_not_fitted_keeps_its_parameters(tmp_path):
     for estimator in ESTIMATORS + around_mercer():
         mercer.save(estimator, tmp_path / "model")
-        shown = [
-            re.sub("0x[0-9A-F]+", "", repr(each)) for each in (mercer.load(tmp_path / "model"), estimator)
-        ]
-        assert shown[0] == shown[1]
+        assert repr(mercer.load(tmp_path / "model")) == repr(estimator)
+
+
+def test_how_this_machine_shall_work_is_not_saved(tmp_path):
+    mercer.save(mercer.StumpSVC(n_jobs=24).fit(X, y), tmp_path / "model")
+    assert mercer.load(tmp_path / "model").n_jobs is None
 
 
 def test_arrays_keep_their_types_orders_and_shapes(tmp_path):
     arrays = [
         np.arange(6.0).reshape(2, 3, order="F"),
-        np.arange(6, dtype=">i2"),
+        np.arange(6, dtype="<i2"),
         np.zeros((0, 3)),
-        np.float32(2),
+        np.array(7),
     ]
     arrays += [
-        np.array("2024-01-01", dtype="M8[D]"),
         np.array(["ä", ""]),
-        np.array([1 + 2j]),
-        np.array(7),
-        np.bool(0),
+        np.array([], dtype="U1"),
+        np.array([True]),
+        np.array(["a", None], dtype=object),
     ]
-    arrays += [np.array([["a", None], [1.5, True]], dtype=object)]
     for array in arrays:
         mercer.save(mercer.StumpSVC(class_weight=array), tmp_path / "model")
         loaded = mercer.load(tmp_path / "model").class_weight
         assert loaded.dtype == array.dtype
-        assert type(loaded) is type(array)
         assert_array_equal(loaded, array)
-        if array.dtype != object:
-            assert loaded.flags.f_contiguous == array.flags.f_contiguous
-            assert loaded.flags.aligned
+        assert loaded.flags.f_contiguous == array.flags.f_contiguous
+        assert loaded.flags.aligned
+        assert loaded.flags.writeable
 
 
-@pytest.mark.parametrize(
-    "keys", [(True, False), (0, 1), ("a", "b"), (0.1, -0.0), tuple(np.unique(y)), (np.bool(0),)]
-)
+@pytest.mark.parametrize("keys", [(True, False), (0, 1), ("a", "b"), ("1", 1), (0.1, -0.0), (None,)])
 def test_dictionaries_keep_the_types_of_their_keys(tmp_path, keys):
     weights = {key: float(k) for k, key in enumerate(keys)}
     mercer.save(mercer.StumpSVC(class_weight=weights), tmp_path / "model")
@@ -222,7 +196,7 @@ def test_dictionaries_keep_the_types_of_their_keys(tmp_path, keys):
 
 def test_a_matrix_that_joblib_has_mapped_into_memory_is_loaded_as_an_array(tmp_path):
     mapped = np.memmap(tmp_path / "map", dtype=np.float64, mode="w+", shape=(2, 2))
-    mercer.save(kernels.Projected(mapped, mapped), tmp_path / "kernel")
+    mercer.save(kernels.Projected(mapped, RBF(), mapped), tmp_path / "kernel")
     assert type(mercer.load(tmp_path / "kernel").coef) is np.ndarray
 
 
@@ -238,8 +212,7 @@ def test_the_same_estimator_gives_the_same_file(tmp_path):
     contents = []
     for name in ("first", "second"):
         mercer.save(estimator, tmp_path / name)
-        _, *content = unpack(tmp_path / name)  # the metadata have the time in them
-        contents.append(content)
+        contents.append((tmp_path / name).read_bytes()[400:])  # before, there is the time
         estimator = mercer.load(tmp_path / name)
     assert contents[0] == contents[1]
 
@@ -247,7 +220,7 @@ def test_the_same_estimator_gives_the_same_file(tmp_path):
 def test_a_file_says_what_is_in_it_without_loading_it(tmp_path, monkeypatch):
     about = {"error": 0.25, "columns": ["a", "b"], "<b>": None}
     mercer.save(mercer.StumpSVC(C=2.0, class_weight={0: 2}).fit(X, y), tmp_path / "model", about=about)
-    monkeypatch.setattr(schema, "rebuild", None)
+    monkeypatch.setattr(model_file, "Reader", None)
     said = describe(tmp_path / "model")
     assert said.class_name == "mercer.StumpSVC"
     assert said.about == about
@@ -261,10 +234,9 @@ def test_a_file_says_what_is_in_it_without_loading_it(tmp_path, monkeypatch):
 def test_another_minor_version_gives_one_warning_and_the_same_bits(tmp_path, library):
     estimator = around_mercer()[0].fit(X, y)
     mercer.save(estimator, tmp_path / "model")
-    metadata, schema, arrays = unpack(tmp_path / "model")
+    metadata, root, arrays = unpack(tmp_path / "model")
     metadata["versions"][library] = "0.0.7"
-    old = json.loads(json.dumps(schema).replace(version("scikit-learn"), "0.0.7"))
-    repack(tmp_path / "model", metadata, old, arrays)
+    repack(tmp_path / "model", metadata, root, arrays)
     with pytest.warns(UserWarning, match=rf"{library} 0\.0\.7 \(here: ") as caught:
         loaded = mercer.load(tmp_path / "model")
     assert len(caught) == 1
@@ -274,11 +246,9 @@ def test_another_minor_version_gives_one_warning_and_the_same_bits(tmp_path, lib
 
 def test_a_correction_of_a_library_gives_no_warning(tmp_path):
     mercer.save(make_pipeline(StandardScaler()), tmp_path / "model")
-    metadata, schema, arrays = unpack(tmp_path / "model")
-    here = version("scikit-learn")
-    patched = ".".join([*here.split(".")[:2], "99"])
-    metadata["versions"]["scikit-learn"] = patched
-    repack(tmp_path / "model", metadata, json.loads(json.dumps(schema).replace(here, patched)), arrays)
+    metadata, root, arrays = unpack(tmp_path / "model")
+    metadata["versions"]["scikit-learn"] = ".".join([*version("scikit-learn").split(".")[:2], "99"])
+    repack(tmp_path / "model", metadata, root, arrays)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loaded = mercer.load(tmp_path / "model")
@@ -289,13 +259,15 @@ class Own(mercer.StumpSVC):
     """A class that mercer does not know."""
 
 
-def own_function(rows):
-    return rows
-
-
 def holding_itself():
     estimator = mercer.StumpSVC()
-    estimator.class_weight = estimator
+    estimator.class_weight = [estimator]
+    return estimator
+
+
+def with_more():
+    estimator = mercer.StumpSVC()
+    estimator.mine_ = 1
     return estimator
 
 
@@ -303,22 +275,26 @@ def holding_itself():
     ("estimator", "named"),
     [
         (Own(), "Own"),
-        (FunctionTransformer(own_function), "own_function"),
-        (FunctionTransformer(lambda rows: rows), "<lambda>"),
-        (FunctionTransformer(np.mean), "numpy.mean"),
-        (RandomForestClassifier(2).fit(X, y), "Forest"),
+        (make_pipeline(FunctionTransformer(np.negative)), "FunctionTransformer.*skops.io"),
+        (make_union(StandardScaler()), "FeatureUnion"),
+        (make_pipeline(RandomForestClassifier(2).fit(X, y)), "Forest"),
+        (make_pipeline(SVR()), "SVR"),
         (GridSearchCV(mercer.StumpSVC(), {}), "GridSearchCV"),
-        (mercer.StumpSVC(class_weight={"a"}), "builtins.set"),
+        (mercer.StumpSVC(class_weight={"a"}), "builtins.set.*as class_weight of a mercer.StumpSVC"),
         (mercer.StumpSVC(class_weight=np.ma.array([1.0], mask=[True])), "MaskedArray"),
-        (make_pipeline(StandardScaler(), memory="cache"), "memory"),
-        (mercer.StumpSVC(class_weight={(1, 2): 3}), "keys must be str"),
-        (mercer.StumpSVC(class_weight={1: 1, "1": 2}), "keys that are alike"),
+        (mercer.StumpSVC(class_weight=np.array(["2024-01-01"], dtype="M8[D]")), "datetime64"),
+        (mercer.StumpSVC(scoring=np.mean), "as scoring of a mercer.StumpSVC"),
+        (make_pipeline(StandardScaler(), memory="cache"), "sklearn.pipeline.Pipeline in it has memory="),
+        (mercer.StumpSVC(class_weight={(1, 2): 3}), "tuple.*as a key in class_weight"),
         (mercer.StumpSVC(random_state=np.random.default_rng(0)), "Generator"),
+        (SVC(kernel=np.multiply), "ufunc.*as kernel"),
+        (kernels.Mapped(np.multiply, np.ones((2, 2))), "ufunc.*as base of a mercer.kernels.Mapped"),
+        (with_more(), "a mercer.StumpSVC in it has mine_=1"),
         (holding_itself(), "contains itself"),
         (mercer.StumpSVC, "an estimator or a kernel"),
         ({"a": 1}, "an estimator or a kernel"),
     ],
-)
+)  # fmt: skip
 def test_what_would_not_load_is_not_saved_and_named(tmp_path, estimator, named):
     (tmp_path / "model").write_text("old")
     with pytest.raises(TypeError, match=named):
@@ -336,9 +312,7 @@ def test_kernels_may_be_nested_as_deeply_as_a_file_may_be(tmp_path):
     def nest(kernel, times):
         return nest(Sum(kernel, ConstantKernel(1.0)), times - 1) if times else kernel
 
-    most = (
-        schema.DEEPEST // 2 - 2
-    )  # a kernel is a node and its attributes another; below are two for their keys
+    most = objects.DEEPEST - 2  # the bounds of a constant are a level of their own
     mercer.save(nest(kernels.Stump(), most), tmp_path / "kernel")
     assert_array_equal(mercer.load(tmp_path / "kernel")(X), nest(kernels.Stump(), most)(X))
     with pytest.raises(TypeError, match="nested"):

@@ -35,7 +35,7 @@ def test_labels_stay_as_they_are_written(cells):
 
 def test_labels_that_may_be_meant_to_be_one_are_named():
     (note,) = find_labels(column("007", "7", "007", "7"), "y").notes
-    assert note.startswith("The classes '007', '7' in column 'y' are two")
+    assert note.startswith("'007', '7' in column 'y' are different classes")
     (note,) = find_labels(column("Yes", "yes ", "no", "Yes", "yes", "no"), "y").notes
     assert "'Yes', 'yes'" in note
 

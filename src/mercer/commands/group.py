@@ -19,7 +19,7 @@ from mercer.commands.matcher_file import (
     check_learned,
     open_matcher,
 )
-from mercer.commands.outputs import check_outputs
+from mercer.commands.outputs import check_outputs, print_table
 from mercer.files import replace_file
 from mercer.preprocessing.missing import as_written
 
@@ -72,7 +72,7 @@ def group(
     sizes = np.bincount(numbers)
     said = f"{len(sizes)} groups of {len(numbers)} rows; {int(np.sum(sizes > 1))} have several."
     if output is None:
-        typer.echo(text, nl=False)
+        print_table(text)
         typer.echo(said, err=True)
     else:
         replace_file(output, text.encode("utf-8"))

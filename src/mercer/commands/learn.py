@@ -35,7 +35,6 @@ from mercer.commands.outputs import check_outputs, write_or_keep
 from mercer.commands.progress import Watcher, acknowledging_interrupts
 from mercer.kernels.description import describe_kernel
 from mercer.persistence import save
-from mercer.persistence.model_file import prepare_to_save
 from mercer.preprocessing import QuantityError, TableEncoder
 from mercer.preprocessing.sources import STDIN
 from mercer.preprocessing.targets import CLASS, NUMBER
@@ -116,8 +115,8 @@ def learn(
         typer.Option(
             "--task",
             metavar="class|number|match|kernel",
-            help="What --target holds, class or number; with --pairs, whether records match or a kernel of "
-            "features. Default: what it looks like, which is said.",
+            help="Type of the target, class or number; with --pairs, what is learned: whether records match, "
+            "or a kernel of features. Default: inferred from the data and reported.",
         ),
     ] = None,
     weight: Annotated[
@@ -220,8 +219,6 @@ def learn(
         check_options(options, task.kind)
         say(*([] if quiet else data_sentences(facts(task))), *warnings_of(task, options), file=sys.stderr)
         options = options if jobs else options._replace(n_jobs=default_jobs(len(task.X)))
-        if model is not None:
-            prepare_to_save()
         learned = run(task, options, max(time.monotonic() - start - STARTING_UP, 0.0), quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("Interrupted before there was a result: nothing was written.", err=True)

@@ -18,7 +18,7 @@ from mercer.commands.matcher_file import (
     open_matcher,
     side_by_side,
 )
-from mercer.commands.outputs import check_outputs
+from mercer.commands.outputs import check_outputs, print_table
 from mercer.files import replace_file
 
 EXAMPLES = """For example:
@@ -74,7 +74,7 @@ def match(
     shown = side_by_side(tables, found, matcher.comparison_.names)
     text = shown.to_csv(index=False, lineterminator="\n")
     if output is None:
-        typer.echo(text, nl=False)
+        print_table(text)
     else:
         replace_file(output, text.encode("utf-8"))
         typer.echo(f"{len(found)} matches were written to {output}.", err=True)

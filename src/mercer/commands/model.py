@@ -16,9 +16,7 @@ from mercer.preprocessing.sources import spoken
 from mercer.search import KernelSearchCV, KernelSearchRegressor, SearchResult
 
 MADE_BY = "mercer learn"  # in the notes of a model
-ENCODING_HELP = (
-    "How letters of text files are written, such as cp1252. Default: UTF-8, or a guess that is said."
-)
+ENCODING_HELP = "Encoding of text files, such as cp1252. Default: UTF-8, or inferred and reported."
 ROLES = ("target", "id", "weight", "group")
 
 
@@ -94,7 +92,7 @@ def _saying_what_it_is(path: Path) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        if isinstance(error.__cause__, ModelFileError | MemoryError | None):
+        if isinstance(error.__cause__, MemoryError | None) or not getattr(error.__cause__, "is_damage", True):
             raise  # it is in words
         raise WrongRequestError(
             f"{path} is not a model file, or is damaged: name a file written by `mercer learn --model`."

@@ -1,6 +1,7 @@
 """What commands write: files, checked before the work, and JSON."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,9 @@ import typer
 
 from mercer.commands.errors import WrongRequestError
 from mercer.files import is_stream
+from mercer.shown import printable
+
+LONGEST_LINE = 4000  # letters, on a terminal
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -44,6 +48,14 @@ def _check_output(path: Path) -> None:
         raise WrongRequestError(
             f"Folder {folder} is not writable ({error.strerror}): name another one."
         ) from error
+
+
+def print_table(text: str) -> None:
+    """Print a table: as it is into a file or a pipe; a terminal would obey control characters in names."""
+    if sys.stdout.isatty():
+        lines = printable(text, keep="\n").split("\n")
+        text = "\n".join(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines)
+    typer.echo(text, nl=False, color=True)  # or else it takes out what looks like a color
 
 
 def write_or_keep(path: Path, write: Callable[[Path], None]) -> Path | None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +12,9 @@ import typer
 from mercer.commands.errors import WrongRequestError
 from mercer.commands.model import ENCODING_HELP, Model, blaming_the_table, id_heading, load_model, read_rows
 from mercer.commands.outputs import as_json as to_json
-from mercer.commands.outputs import check_outputs
+from mercer.commands.outputs import check_outputs, print_table
 from mercer.files import replace_file
 from mercer.preprocessing.missing import WORDS, as_written
-from mercer.shown import printable
 
 ROLES = ("row", "prediction", "probability", "low", "high")  # what the other columns are called
 EXAMPLES = """For example:
@@ -73,8 +71,7 @@ def predict(
         found = predictions(loaded, table, keep_columns=keep_columns, coverage=coverage)
     text = _as_json(loaded, found) if as_json else _as_csv(found)
     if output is None:
-        # a file or a pipe gets what is there; a terminal would obey control characters in names
-        typer.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
+        print_table(text)
     else:
         replace_file(output, text.encode("utf-8"))
         typer.echo(f"{len(found)} predictions were written to {output}.", err=True)

@@ -110,7 +110,8 @@ class Series(Kernel):
     def _add(self, constants: Array, weights: Array, kappa: Array, total: Array) -> None:
         check_inside(self.function, float(np.max(constants, initial=0.0)) * kappa)
         # read-only arrays would be another type to numba, for which it would compile once more
-        terms = PowerSum(FUNCTIONS.index(self.function), np.array(constants), weights)
+        numbers = np.array(constants, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+        terms = PowerSum(FUNCTIONS.index(self.function), *numbers)
         if is_of_numpy(kappa):
             add_terms(terms, np.ascontiguousarray(kappa, dtype=np.float64), total)
         else:

@@ -61,8 +61,8 @@ class BlendedKernel(KernelLearner):
         σ. With 60 to 200 pairs of either kind of USPS, MNIST, texture, vehicle, heart, pima, spambase,
         thyroid and letter, neighbours were better up to here, and clusters as good as without it.
     max_rows : int, default=4000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Of more unlabelled rows, so many are drawn.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are sampled likewise.
     random_state : int, RandomState instance or None, default=None
         Random seed of the sample of rows.
 

@@ -78,8 +78,8 @@ class BoostedKernel(KernelLearner):
         Maximum number of pairs to learn from. If there are more, a random sample of this size is used, half
         of it similar pairs (from labels with replacement), weighted to represent all pairs. None: no limit.
     max_rows : int, default=4000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Of more unlabelled rows, so many are drawn.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are sampled likewise.
     random_state : int, RandomState instance or None, default=None
         Random seed of the samples of rows and of pairs.
 

@@ -69,8 +69,8 @@ class IdealizedKernel(KernelLearner):
     max_iter : int, default=200
         Maximum number of iterations.
     max_rows : int, default=4000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Of more unlabelled rows, so many are drawn.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are sampled likewise.
     random_state : int, RandomState instance or None, default=None
         Random seed, for the sample of rows, the sample that a median of very many distances is taken from,
         and dissimilar pairs that have to be guessed.

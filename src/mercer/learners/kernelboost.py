@@ -89,8 +89,8 @@ class KernelBoost(KernelLearner):
     tol : float, default=1e-3
         EM has converged when the log-likelihood per sample changes by less.
     max_rows : int, default=4000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Unlabelled rows are all used.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are all used.
     random_state : int, RandomState instance or None, default=None
         Random seed of the sample of rows and of the starts.
 

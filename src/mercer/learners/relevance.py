@@ -147,8 +147,8 @@ class RelevanceKernel(KernelLearner):
     n_rounds : int, default=8
         Maximum number of rounds.
     max_rows : int, default=2000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Of more unlabelled rows, so many are drawn.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are sampled likewise.
     random_state : int, RandomState or None, default=None
         Random seed, of the halves and of the rows that are drawn.
 

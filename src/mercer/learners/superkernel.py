@@ -78,8 +78,8 @@ class Superkernel(KernelLearner):
     max_iter : int, default=200
         The maximum number of iterations: planes, turns of the alternation, or steps of L-BFGS-B.
     max_rows : int, default=4000
-        Of more rows, a sample of so many decides: drawn by class, at least ten of each, with all rows that
-        `pairs` mention. Of more unlabelled rows, so many are drawn.
+        With more rows, a sample of this size is used: drawn by class, at least ten of each, with all rows
+        that `pairs` mention. Unlabelled rows are sampled likewise.
     random_state : int, RandomState instance or None, default=None
         Random seed, for the sample of rows, the rows whose pairs `ARD` expands in and dissimilar pairs that
         are guessed.

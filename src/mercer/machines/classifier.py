@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
 from mercer.array_api import like, namespace, take, to_numpy
+from mercer.machines.functions import has_features
 from mercer.machines.labels import LabelledSamples, check_samples
 from mercer.machines.losses import MachineLoss, class_loss
 from mercer.machines.machine import Fit, Machine
@@ -28,7 +29,8 @@ from mercer.validation import check_rows
 
 Answer = Callable[[Any, Array], Any]  # of a model, to the decision values of rows
 JOINT = ("gram", "features", "landmarks")  # methods that can have all classes in one problem
-FACTORS = tuple(2.0 ** np.arange(-2.0, 1.25, 0.25).round(2))  # of f, for probabilities
+FACTORS = tuple(2.0 ** np.arange(-2.0, 2.25, 0.25).round(2))  # of f, for probabilities, …
+LAPSES = (0.0, 0.01, 0.02, 0.035, 0.05, 0.07, 0.1)  # … and the share of labels that are drawn by lot
 SELECTION_ROWS = 5000  # of which C is chosen where kernels are dear: on more, it hardly changes
 
 
@@ -41,10 +43,12 @@ class Classifier(ClassifierMixin, Machine):
 
     _grid = (-17, 3)
     _scheme = "ovo"  # one against one, unless a fit decided otherwise
+    _lapse = 0.0  # the share of labels that are drawn by lot
 
     def _check_parameters(self) -> MachineLoss:
         """Return the loss."""
         self._check_machine()
+        self._lapse = 0.0
         check_option(self.multi_class, "multi_class", ("auto", "ovo", "ovr", MULTINOMIAL))
         if self._has_pairs and not hasattr(self.learner, "kernel_for"):
             raise TypeError(
@@ -118,12 +122,20 @@ class Classifier(ClassifierMixin, Machine):
             how = how._replace(method="gram")
         folds = split_classes(self.cv, samples.X, label, counts, self.classes_, fit.groups)
         tried = self._compare(fit._replace(how=how), folds, kernels)
-        return tried.kernel, tried.C, self._factors[tried.factor]
+        if not self._is_log or self.scoring is not None:
+            return tried.kernel, tried.C, 1.0
+        factor, lapse = divmod(tried.factor, len(self._lapses))
+        self._lapse = self._lapses[lapse]
+        return tried.kernel, tried.C, FACTORS[factor]
 
     @property
-    def _factors(self) -> tuple[float, ...]:
-        """Return what f may be multiplied by to give probabilities, as held-out samples say."""
-        return FACTORS if self._is_log and self.scoring is None else (1.0,)
+    def _lapses(self) -> tuple[float, ...]:
+        """Return shares of lots, of which held-out samples say what gives the best probabilities.
+
+        Machines that are read, additive or of features, have none: their f is the logarithm of the odds.
+        """
+        is_read = self.method_ not in JOINT or has_features(self.kernel_)
+        return LAPSES[:1] if is_read else LAPSES
 
     def _targets(self, samples: LabelledSamples) -> Any:
         return samples.y
@@ -131,14 +143,11 @@ class Classifier(ClassifierMixin, Machine):
     def _judge(self, values: Array, test: LabelledSamples, loss: MachineLoss) -> tuple[list[float], None]:
         """Return the score of decision values on the test rows, for each factor."""
         weight, xp = test.sample_weight, namespace(values)
-        if self.scoring is None:  # accuracy_score or log_loss, without checking again what has been checked
-            if self._is_log:
-                rows = xp.arange(len(values), device=values.device)
-                each = (_estimate(self, factor * values)[rows, test.label] for factor in self._factors)
-                good = [xp.log(xp.clip(probability, 1e-15, 1.0)) for probability in each]
-            else:
-                good = [xp.astype(_choose(self, values) == test.label, xp.float64)]
-            return [float(average(one, weights=weight, xp=xp)) for one in good], None
+        if self.scoring is None and self._is_log:
+            return self._log_likelihoods(values, test), None
+        if self.scoring is None:  # accuracy_score, without checking again what has been checked
+            good = xp.astype(_choose(self, values) == test.label, xp.float64)
+            return [float(average(good, weights=weight, xp=xp))], None
         from sklearn.metrics import check_scoring
 
         weighted = weight is not None and not callable(self.scoring)
@@ -146,6 +155,16 @@ class Classifier(ClassifierMixin, Machine):
         scorer = check_scoring(self, scoring=self.scoring)
         score = scorer(self, test.X, take(self.classes_, test.label), **options)
         return [check_score(score, self.scoring, len(test.X))], None
+
+    def _log_likelihoods(self, values: Array, test: LabelledSamples) -> list[float]:
+        """Return the mean of the logarithms of the true classes' probabilities, of each factor and lapse."""
+        xp, lot = namespace(values), 1.0 / len(self.classes_)
+        rows = xp.arange(len(values), device=values.device)
+        weight = like(values, np.ones(len(values))) if test.sample_weight is None else test.sample_weight
+        sure = xp.stack([_estimate(self, factor * values)[rows, test.label] for factor in FACTORS])
+        each = (xp.clip((1.0 - lapse) * sure + lapse * lot, 1e-15, 1.0) for lapse in self._lapses)
+        means = xp.stack([xp.log(probability) @ weight for probability in each], axis=1) / weight.sum()
+        return [float(mean) for mean in to_numpy(means).ravel()]
 
     @property
     def _is_log(self) -> bool:
@@ -156,7 +175,7 @@ class Classifier(ClassifierMixin, Machine):
 
         Two classes: f(x), positive for ``classes_[1]``. More: one score per class. One against one it is the
         number of votes plus the sum of the decision values squashed into (−1/3, 1/3), as in scikit-learn;
-        with ``loss="log_loss"`` it is the logarithm of the probability, but for a constant.
+        with ``loss="log_loss"`` it is the logarithm of the probability, but for a constant (and lots).
 
         Parameters
         ----------
@@ -192,6 +211,10 @@ class Classifier(ClassifierMixin, Machine):
     @available_if(lambda self: self._is_log)
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, for ``loss="log_loss"``.
+
+        With ``C="cv"``, decision values are multiplied by what gives held-out samples the best probabilities;
+        and some labels, at most one in ten, count as drawn by lot if that does (not of tables, slices and
+        features, whose f is the logarithm of the odds).
 
         Parameters
         ----------
@@ -230,4 +253,5 @@ def _predict(model: Classifier, values: Array) -> NDArray[Any]:
 
 
 def _estimate(model: Classifier, values: Array) -> Array:
-    return soften(values, len(model.classes_), model._scheme)
+    certain = soften(values, len(model.classes_), model._scheme)
+    return (1.0 - model._lapse) * certain + model._lapse / len(model.classes_)

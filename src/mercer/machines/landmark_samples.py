@@ -30,7 +30,14 @@ from mercer.machines.functions import KernelFunction
 from mercer.machines.problems import How, Options, Problem, Problems, Solved
 from mercer.machines.samples import LEAST_SPREAD, PreparedSamples, walk
 from mercer.solvers.newton import HINGE, LogLoss, Loss, SquaredError, solve_path, thin
-from mercer.solvers.newton.landmarks import LandmarkColumns, LandmarkRows, Landmarks, solve_squares
+from mercer.solvers.newton.landmarks import (
+    DOUBLE_JITTER,
+    JITTER,
+    LandmarkColumns,
+    LandmarkRows,
+    Landmarks,
+    solve_squares,
+)
 
 ENOUGH = 1500  # landmarks as features that classes do not gain by more of: of 30 000 samples in half the time
 FIRST = 1000  # landmarks of the squared error, of which there are then twice as many, …
@@ -40,6 +47,7 @@ WORK, PASSES = 2**39, 400  # m³ + PASSES n m at most: some 10 s
 MANY_ROWS = 5000  # with the squared error, from which on landmarks grow
 HELD_OUT = 2000  # samples, about
 AT_LEAST = 800  # landmarks of a million samples, whose values then take 3.2 GB; of more samples fewer
+DOUBLE = 2**26  # kernel values up to which they have double precision: 512 MB
 BLOCK = 2**22  # kernel values of double precision at a time: 32 MB
 
 
@@ -74,7 +82,7 @@ def _of_numbers(how: How) -> bool:
 class LandmarkSamples(PreparedSamples):
     """Samples with their kernel values at landmarks, centred at the first of these."""
 
-    room: NDArray[np.float32]  # for the values at all landmarks that there may be, in this order
+    room: NDArray[np.floating]  # for the values at all landmarks that there may be, in this order
     order: Index  # of samples
     anchors: Array
     centre: Array  # the mean kernel value of the first landmarks and each, …
@@ -94,8 +102,10 @@ class LandmarkSamples(PreparedSamples):
         Z = X[order[:first]]
         K = np.asarray(gram_of(kernel, Z, Z), dtype=np.float64)
         centre, middle = K.mean(axis=0), float(K.mean())
-        landmarks = Landmarks(K - centre - centre[:, None] + middle)
-        values, square = np.empty((len(X), most), dtype=np.float32), np.empty(len(X))
+        is_double = len(X) * most <= DOUBLE
+        landmarks = Landmarks(K - centre - centre[:, None] + middle, DOUBLE_JITTER if is_double else JITTER)
+        kind = np.float64 if is_double else np.float32
+        values, square = np.empty((len(X), most), dtype=kind), np.empty(len(X))
         for rows in gen_batches(len(X), max(1, BLOCK // first)):
             part = np.asarray(gram_of(kernel, X[rows], Z), dtype=np.float64)
             mean = part.mean(axis=1)
@@ -118,7 +128,8 @@ class LandmarkSamples(PreparedSamples):
         mean = K[:, : self.n_first].mean(axis=1)
         K -= mean
         K -= mean[:, None] - self.middle
-        return replace(self, anchors=Z, centre=centre, landmarks=Landmarks(K))
+        jitter = DOUBLE_JITTER if self.room.dtype == np.float64 else JITTER
+        return replace(self, anchors=Z, centre=centre, landmarks=Landmarks(K, jitter))
 
     @property
     def columns(self) -> LandmarkColumns:
@@ -209,11 +220,13 @@ def grow_landmarks(prepared: PreparedSamples, problems: Problems, C: float) -> P
     if not isinstance(prepared, LandmarkSamples):
         return prepared
     Y, weight = np.column_stack([problem.y for problem in problems.each]), problems.each[0].weight
-    least = np.inf
+    least, before = np.inf, prepared
     while True:
         error, some = prepared.left_out(Y, weight, C)
         loss = float(np.average(error**2, axis=0, weights=weight[some]).mean())
         m, most = len(prepared.anchors), prepared.room.shape[1]
+        if not loss < least:  # or it is no number
+            return before
         if m == most or loss > (1.0 - GAIN) * least:
             return prepared
-        least, prepared = loss, prepared.with_more(min(2 * m, most))
+        least, before, prepared = loss, prepared, prepared.with_more(min(2 * m, most))

@@ -139,9 +139,9 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         self._keep([solved._replace(function=solved.function.scaled(factor)) for solved in each], rows)
 
     @property
+    @abstractmethod
     def _learns(self) -> bool:
         """Whether the kernel is learned from the targets: then each fold must learn its own."""
-        return False
 
     @property
     def _penalty(self) -> Any:
@@ -157,9 +157,9 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
         return isinstance(self._penalty, str)
 
     @property
+    @abstractmethod
     def _is_relative(self) -> bool:
         """Whether C is divided by the spread of the samples, so that the kernel's scale does not matter."""
-        return False
 
     def _unit(self, prepared: PreparedSamples, samples: TrainingSamples) -> float:
         """Return what C is divided by."""
@@ -338,6 +338,14 @@ class Machine(CallbackSupportMixin, BaseEstimator, ABC):
 @dataclass(kw_only=True, eq=False, repr=False)
 class NamedMachine(Machine):
     """A machine of a kernel that has a name: there is nothing to learn but it."""
+
+    @property
+    def _learns(self) -> bool:
+        return False
+
+    @property
+    def _is_relative(self) -> bool:
+        return False
 
     @with_callbacks
     def fit(

@@ -12,8 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from mercer._typing import Array, Index
 from mercer.array_api import like, namespace, take
 from mercer.machines.problems import Options, Problem, Problems, Solved
-from mercer.solvers.newton import Axes, Loss, solve_softmax_path
-from mercer.solvers.newton.multinomial import Softmax
+from mercer.solvers.newton import Axes, Loss, Solution, solve_softmax_path
 
 LEAST_SPREAD = 1e-12  # of the mean kernel value: less is rounding errors, and the rows coincide
 
@@ -67,7 +66,9 @@ def walk(
     yield from map(list, zip(*run_in_threads(n_jobs, jobs), strict=True))
 
 
-def solve_softmax(axes: Axes, problems: Problems, Cs: Sequence[float], options: Options) -> Iterator[Softmax]:
+def solve_softmax(
+    axes: Axes, problems: Problems, Cs: Sequence[float], options: Options
+) -> Iterator[Solution]:
     """Solve the multinomial log-loss of all classes, for each C."""
     label, weight = like(axes.size, problems.label), like(axes.size, problems.weight)
     return solve_softmax_path(axes, label, weight, len(problems.each), Cs, **options.of_problem(0))

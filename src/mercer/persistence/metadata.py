@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from mercer.persistence.allowed_types import stable_name
+from mercer.persistence.container import FORMAT
 from mercer.persistence.errors import ModelFileError, quote
+from mercer.persistence.objects import name_of
 
-FORMAT = 3  # of the archive: 2 had machines of several kinds in it, 1 the modules of classes
-LIBRARIES = ("mercer", "scikit-learn", "numpy", "scipy", "skops")
+LIBRARIES = ("mercer", "scikit-learn", "numpy", "scipy")
 DECISIVE = ("mercer", "scikit-learn")  # whose versions may change what the attributes of an estimator mean
 MOST_CHARACTERS = 300  # of one setting
 
@@ -47,7 +47,7 @@ def write_metadata(estimator: Any, about: Mapping[str, Any] | None) -> dict[str,
     """Return what a file says of an estimator, as JSON."""
     metadata = {
         "format": FORMAT,
-        "class": stable_name(type(estimator)),
+        "class": name_of(type(estimator)),
         "saved": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": sys.version.split()[0], **{name: version(name) for name in LIBRARIES}},
         "settings": {name: _plain(value) for name, value in estimator.get_params().items()},
@@ -68,14 +68,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_metadata(metadata: Mapping[str, Any]) -> Description:
-    """Check that the format is known, and that the metadata have its form."""
-    found = metadata.get("format")
-    if found != FORMAT or isinstance(found, bool):
-        newer = isinstance(found, int) and found > FORMAT
-        raise ModelFileError(
-            f"its format is {quote(found)}, and mercer {version('mercer')} reads format {FORMAT}: "
-            + ("update mercer" if newer else "fit the estimator again and save it with this version")
-        )
+    """Check that the metadata have their form."""
     versions, settings, about = (dict(metadata[name]) for name in ("versions", "settings", "about"))
     texts = [metadata["class"], metadata["saved"], *versions.values(), *(versions[name] for name in DECISIVE)]
     if not all(isinstance(text, str) for text in texts):

@@ -1,25 +1,19 @@
 """Save an estimator, load it, and say what a file holds."""
 
 import io
-import json
 import os
-import warnings
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any
-from zipfile import ZipFile
-
-from sklearn.exceptions import InconsistentVersionWarning
+from typing import Any, BinaryIO
 
 from mercer.files import replace_file
-from mercer.persistence import archive as archives
-from mercer.persistence.allowed_types import from_file, stable_name, to_file
-from mercer.persistence.building import build
-from mercer.persistence.errors import ModelFileError, blaming_the_file
-from mercer.persistence.fitted_state import check_state, without_tensors
+from mercer.persistence import container
+from mercer.persistence.declared import DECLARED
+from mercer.persistence.errors import ModelFileError, TooLargeError, blaming_the_file
 from mercer.persistence.metadata import Description, read_metadata, warn_of_other_versions, write_metadata
-from mercer.persistence.schema import rebuild
+from mercer.persistence.objects import Reader, Writer
+
+WHOLE = tuple({declaration.group for declaration in DECLARED.values()} - {"part"})
 
 
 def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
@@ -31,9 +25,9 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     Parameters
     ----------
     estimator : estimator or kernel
-        Fitted or not: all of mercer's, and those of scikit-learn that go with them (pipelines, column
-        transformers, scalers, encoders, imputers, support vector machines, kernels and what takes one).
-        The fitted arrays of a model of tensors are saved as those of NumPy.
+        Fitted or not: mercer's own, and pipelines of these with scikit-learn's scalers, kernels, `SVC` and
+        ridge regression. Of tensors, the fitted arrays are saved as those of NumPy. How this machine shall
+        work (``n_jobs``, ``verbose``) is not saved.
     path : str or path-like
         Where to save it.
     about : dict, optional
@@ -42,9 +36,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     Raises
     ------
     TypeError
-        If it holds something that `load` would refuse, such as a function of yours, or scikit-learn's trees
-        (a tree with wrong numbers in it crashes Python, and mercer cannot tell which are wrong) and searches
-        (save their ``best_estimator_``). For the rest of scikit-learn there is ``skops.io``.
+        If it holds anything else: files have no words for functions, folders and other libraries. For
+        pipelines with other people's steps there is ``skops.io``.
     ModelFileError
         If it would be larger than what `load` takes. A `ValueError`.
 
@@ -63,27 +56,27 @@ def save(estimator: Any, path: str | os.PathLike[str], *, about: Mapping[str, An
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"save takes an estimator or a kernel, not {estimator!r}")
-    estimator = without_tensors(estimator)
+    name = type(estimator).__name__
+    writer = Writer()
     try:
-        metadata = write_metadata(estimator, about)
-        schema, arrays = rebuild(*_to_skops(estimator), to_file)
-        check_state(estimator)
+        content = container.pack(write_metadata(estimator, about), writer.write(estimator), writer.arrays)
+        _read(io.BytesIO(content))  # what would not be loaded is not saved
     except RecursionError as error:
-        raise TypeError(f"{type(estimator).__name__} cannot be saved: it contains itself.") from error
-    except ModelFileError as error:  # what load would say
-        raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}.") from error
-    content = archives.pack({archives.METADATA: metadata, archives.SCHEMA: schema}, arrays)
-    archives.check_sizes(content, path)
+        raise TypeError(f"{name} cannot be saved: it contains itself, or much within much.") from error
+    except TooLargeError as error:
+        raise ModelFileError(f"{path} was not saved: {error}. Drop columns of many categories.") from error
+    except ModelFileError as error:
+        raise TypeError(f"{name} cannot be saved: {error}.") from error
     replace_file(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Load an estimator or a kernel that `save` has written. No code of the file runs.
 
-    Only what is known to be harmless is loaded: estimators and kernels of mercer, those of scikit-learn that
-    `save` takes, arrays, and NumPy's functions of numbers; and only if all fitted arrays fit together. Files
-    name classes by the names under which they are public, and outlive a move of mercer's modules. An
-    untrusted model may still give the answers that its author wants.
+    A file can say only what mercer needs: objects of a closed list of classes, whose fields have types,
+    shapes and ranges that are checked as they are read. It names classes by the names under which they are
+    public, and outlives a move of mercer's modules. An untrusted model may still give the answers that its
+    author wants.
 
     Parameters
     ----------
@@ -109,18 +102,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         If it was saved with another minor version of scikit-learn or mercer.
     """
     path = Path(path)
-    archives.check_is_file(path)
+    container.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
-        archive = archives.open_archive(file)
-        metadata = read_metadata(archives.read_text(archive, archives.METADATA))
-        raw = archives.read_text(archive, archives.SCHEMA)
-        with warnings.catch_warnings():
-            # of these there is one for each estimator: ours is enough
-            warnings.simplefilter("ignore", InconsistentVersionWarning)
-            estimator = build(*rebuild(raw, archives.read_arrays(archive), from_file))
-        if stable_name(type(estimator)) != metadata.class_name:
-            raise ModelFileError("it holds something else than it says")
-        check_state(estimator)
+        metadata, estimator = _read(file)
     warn_of_other_versions(metadata, path)
     return estimator
 
@@ -139,23 +123,17 @@ def describe(path: str | os.PathLike[str]) -> Description:
         Class, date, versions, settings, and what was given as ``about=``.
     """
     path = Path(path)
-    archives.check_is_file(path)
+    container.check_is_file(path)
     with path.open("rb") as file, blaming_the_file(path):
-        return read_metadata(archives.read_text(archives.open_archive(file), archives.METADATA))
+        head = container.read_head(file)
+        return read_metadata(container.read_text(file, head.metadata, head.of_metadata))
 
 
-def prepare_to_save() -> None:
-    """Import what `save` needs, which takes a second: for those who have to be done in time."""
-    import_module("skops.io")
-
-
-def _to_skops(estimator: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
-    import skops.io  # takes a second
-
-    buffer = io.BytesIO()
-    try:
-        skops.io.dump(estimator, buffer)
-    except TypeError as error:  # of an object that skops cannot take to pieces
-        raise TypeError(f"{type(estimator).__name__} cannot be saved: {error}") from error
-    with ZipFile(buffer) as archive:
-        return json.loads(archive.read(archives.SCHEMA)), archives.read_arrays(archive)
+def _read(file: BinaryIO) -> tuple[Description, Any]:
+    """Return what a file says of itself, and the estimator."""
+    content = container.read_content(file)
+    metadata = read_metadata(content.metadata)
+    part = Reader(content.arrays).part(content.root, WHOLE)
+    if part.name != metadata.class_name:
+        raise ModelFileError("it holds something else than it says")
+    return metadata, part.value

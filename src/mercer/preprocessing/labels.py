@@ -142,7 +142,8 @@ def _notes(y: NDArray[Any], name: str) -> list[str]:
     for label in map(str, classes):
         alike.setdefault(_meaning(label), []).append(label)
     return [
-        f"The classes {listed(same)} in column {quote(name)} are two: write them alike if they are one."
+        f"{listed(same)} in column {quote(name)} are different classes: unify the spelling if they are the "
+        "same."
         for same in alike.values()
         if len(same) > 1
     ]

@@ -239,7 +239,7 @@ class Race:
             prior = BY_LANDMARKS
         if paces and paces[-1].n_rows <= TRIAL_ROWS:  # most of the time of so few is for what does not grow
             return OF_FEW * prior
-        seen = [pace for pace in paces if pace.one >= MEASURED and pace.n_rows > TRIAL_ROWS]
+        seen = self._clear_paces(i)
         if (
             len(seen) < 2
             or seen[-1].n_rows < 1.5 * seen[-2].n_rows
@@ -248,6 +248,10 @@ class Race:
             return prior
         power = math.log(seen[-1].one / seen[-2].one) / math.log(seen[-1].n_rows / seen[-2].n_rows)
         return float(np.clip(power, 0.3, STEEPEST))
+
+    def _clear_paces(self, i: int) -> list[Pace]:
+        """Return those paces of a candidate that were long enough to tell how time grows."""
+        return [one for one in self.paces.get(i, []) if one.one >= MEASURED and one.n_rows > TRIAL_ROWS]
 
     def foretell(self, i: int, n_rows: int) -> float:
         """Return what a candidate's settings that are left take on a fold of so many samples."""
@@ -271,11 +275,11 @@ class Race:
         return budget is None or self.last_seconds(entry) <= LAST * budget
 
     def may_be_affordable(self, entry: int) -> bool:
-        """Return whether there may be time for that: the fewer samples are known, the less so is the time."""
+        """Return whether there may be time for that: how it grows is not known, or not surely too much."""
         budget, n = self.deadline.budget, self.n_trained[entry]
-        return (
-            budget is None or self.last_seconds(entry) <= LAST * budget * (self.n_all / max(n, 1)) ** UNSURE
-        )
+        if budget is None or len(self._clear_paces(int(self.rule.candidate[entry]))) < 2:
+            return True
+        return self.last_seconds(entry) <= LAST * budget * float(self.n_all / max(n, 1)) ** UNSURE
 
     def reserve(self) -> float:
         """Return the seconds to keep for the ranking, and for the last fits of the best so far."""

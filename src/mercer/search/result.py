@@ -114,7 +114,7 @@ class SearchResult(NamedTuple):
     stopped : str or None
         "budget", "interrupt" or "callback", if the search did not run to its end.
     baseline : str or None
-        The line of what takes no learning: always the most frequent class, or the mean.
+        The baseline: always predict the most frequent class, or the mean.
     gain : Difference
         How much larger the model's value is than the baseline's.
     n_splits : int

@@ -223,7 +223,7 @@ def compare_with_reference(result: SearchResult) -> str:
 
 def describe_rule(result: SearchResult) -> str:
     """Say how the model comes about."""
-    said = f"Who has the {best_of(result.metric)}"
+    said = f"The candidate with the {best_of(result.metric)}"
     if not result.blend:
         return f"{said} is selected, on what all were scored on."
     loss = (

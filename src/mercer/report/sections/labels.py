@@ -43,7 +43,9 @@ def show_thresholds(subject: Subject) -> Section:
     name, truth, values = classes[positive], data.y == classes[positive], data.chances[:, positive]
     cut = decision.threshold(positive)
     flagged = data.predicted == name
-    chosen = subject.result.decision or f"The most probable class is said: '{name}' from {percent(cut)} on."
+    chosen = subject.result.decision or (
+        f"The prediction is the most probable class: '{name}' from {percent(cut)} on."
+    )
     found = f"{truth[flagged].sum()} of {truth.sum()} '{name}' found, {(~truth)[flagged].sum()} false alarms"
     text = [
         f"A threshold on the probability trades one kind of error for the other. Here '{name}' is what is "

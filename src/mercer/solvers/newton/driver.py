@@ -48,7 +48,7 @@ class Solution(NamedTuple):
     """A minimiser."""
 
     function: Point  # as the rows represent it
-    bias: float
+    bias: Any  # of several classes at once one each
     coef: Any  # c_i of the rows; none if these are elsewhere
     objective: float  # of the dual problem: its minimum
     residual: float  # at most `tol` if it converged; infinite where it has left the numbers
@@ -108,6 +108,12 @@ def _best_stretch(rows: Rows, solution: Solution) -> float:
     """Return the multiple of c at which the dual objective is least, were there no bounds."""
     square = rows.inner(solution.function, solution.function)
     return (0.5 * square - solution.objective) / square if square > 0.0 else np.inf
+
+
+def _dot(a: Any, b: Any) -> float:
+    """Return the product of two intercepts, or of vectors of several."""
+    product = a * b
+    return float(product.sum()) if hasattr(product, "sum") else float(product)
 
 
 class Search:
@@ -186,10 +192,10 @@ class Search:
         """
         here, point, inner = self.here, self.point, self.rows.inner
         square, across, away = inner(point, point), inner(here.away, point), inner(here.away, here.away)
-        outside = (abs(point.bias) + 1.0) * abs(here.mass)
+        outside = _dot(abs(point.bias) + 1.0, abs(here.mass))
         primal, dual = 0.5 * square + here.loss, here.dual - 0.5 * square - across - 0.5 * away - outside
         scale = max(min(abs(primal), square), SETTINGS.least_penalty * abs(primal), TINY)
-        return primal, primal - dual, 0.5 * away + outside - point.bias * here.mass, scale
+        return primal, primal - dual, 0.5 * away + outside - _dot(point.bias, here.mass), scale
 
     def _look(self) -> None:
         self.here = self.rows.look(self.point, self.stiffness, self.every, self.here)
@@ -208,7 +214,7 @@ class Search:
         Its derivative never decreases along the step: regula falsi goes on until a tenth of it is left.
         """
         start, growth = (self.rows.inner(step, p) for p in (self.point, step))
-        first = -self.rows.inner(self.here.away, step) - self.here.mass * step.bias
+        first = -self.rows.inner(self.here.away, step) - _dot(self.here.mass, step.bias)
         if first >= 0.0:  # all rounding
             return 1.0
 

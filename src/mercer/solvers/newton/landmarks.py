@@ -12,7 +12,7 @@ drawn from the rows stand for them: :math:`I + \frac{\mathrm{tr}\, W}{m} T T^\to
 Falkon.
 
 Kernel values are centred at the landmarks, k(x, z) less the means over Z of both: the intercept takes up the
-rest, and a kernel need be positive only for coefficients of sum zero. They have single precision.
+rest, and a kernel need be positive only for coefficients of sum zero. Many have single precision.
 
 [RCR17] A. Rudi, L. Carratino, L. Rosasco. FALKON: an optimal large scale kernel method. NeurIPS 2017.
 """
@@ -29,9 +29,9 @@ from scipy.linalg.lapack import dlauum, dpotrf
 from mercer._typing import Array, Index
 from mercer.solvers.newton.rows import Look, Point, VectorRows
 
-JITTER = (
-    1e-8  # of the trace of the landmarks' Gram matrix, added to each of its diagonal: their rounding errors
-)
+JITTER = 1e-8  # of the trace of the landmarks' Gram matrix, added to each number of its diagonal, …
+DOUBLE_JITTER = 1e-13  # … and where kernel values have double precision
+SINGLE = 3e7  # of the weights times the mean diagonal: for more, steps of single precision go astray
 HARDER = 100.0  # so many times more, until there is a factor
 BLOCK = 2**20  # kernel values of some rows that stay in the cache from a product to that with the transpose
 SAME = 1.5  # a preconditioner will do for weights of up to so many times those that it was made for
@@ -42,9 +42,9 @@ MOST_STEPS = 500  # of conjugate gradients
 class Landmarks:
     """The factor T of the landmarks' Gram matrix, and what preconditions."""
 
-    def __init__(self, K: Array) -> None:
+    def __init__(self, K: Array, jitter: float = JITTER) -> None:
         """Factor a centred Gram matrix."""
-        jitter = JITTER * float(np.trace(K))
+        jitter *= float(np.trace(K))
         while True:
             A = np.array(K, order="F")
             A.flat[:: len(A) + 1] += jitter
@@ -78,9 +78,9 @@ class Landmarks:
 
 
 class LandmarkColumns:
-    """Kernel values of rows at landmarks, (n, m) in single precision, or of some of these rows."""
+    """Kernel values of rows at landmarks, (n, m) in single or double precision, or of some of these rows."""
 
-    def __init__(self, base: NDArray[np.float32], landmarks: Landmarks, rows: Index | None = None) -> None:
+    def __init__(self, base: NDArray[np.floating], landmarks: Landmarks, rows: Index | None = None) -> None:
         self.base, self.landmarks, self.rows = base, landmarks, rows
 
     @property
@@ -92,7 +92,7 @@ class LandmarkColumns:
         """Return the columns of some rows: what there is of all stays where it is."""
         return LandmarkColumns(self.base, self.landmarks, rows if self.rows is None else self.rows[rows])
 
-    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.floating]]]:
         """Yield the values block by block."""
         n, m = self.shape
         size = max(1, BLOCK // m)
@@ -104,14 +104,14 @@ class LandmarkColumns:
         """Return Φ w in double precision."""
         a, out = self.landmarks.expand(w), np.empty(self.shape[0])
         for some, K in self.blocks():
-            out[some] = K.astype(np.float64) @ a
+            out[some] = K.astype(np.float64, copy=False) @ a
         return out
 
     def add_up(self, v: Array) -> Array:
         """Return Φᵀ v in double precision: T⁻ᵀ magnifies rounding errors, and the gap shows them."""
         total = np.zeros(self.shape[1])
         for some, K in self.blocks():
-            total += K.astype(np.float64).T @ v[some]
+            total += K.astype(np.float64, copy=False).T @ v[some]
         return self.landmarks.reduce(total)
 
 
@@ -141,10 +141,14 @@ def solve_step(
     landmarks, total = columns.landmarks, float(weight.sum())
     mean = columns.add_up(weight) / total  # Φᵀ W 1 / 1ᵀ W 1
 
+    will_do = columns.base.dtype == np.float32 and total * landmarks.mean_diagonal <= SINGLE
+    kind: Any = np.float32 if will_do else np.float64
+
     def product(p: Array) -> Array:
-        a, shift, out = landmarks.expand(p).astype(np.float32), float(mean @ p), np.zeros(len(p))
-        for some, K in columns.blocks():  # in single precision: a step needs no more
-            out += K.T @ (weight[some] * ((K @ a) - shift)).astype(np.float32)
+        a, shift, out = landmarks.expand(p).astype(kind), float(mean @ p), np.zeros(len(p))
+        for some, values in columns.blocks():
+            K: NDArray[Any] = values.astype(kind, copy=False)
+            out += K.T @ (weight[some] * ((K @ a) - shift)).astype(kind)
         return p + landmarks.reduce(out)
 
     precondition = landmarks.preconditioner(total)

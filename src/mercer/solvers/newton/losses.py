@@ -37,7 +37,7 @@ class Response(NamedTuple):
 
     coef: Any  # c = −ℓ′(f) of each row
     curvature: Any  # ℓ″(f) of each row
-    mass: float  # Σc
+    mass: Any  # Σc, of several classes at once one each
     loss: float  # Σℓ(f), without rounding
     dual: float  # −Σℓ*(−c)
     proximal: float = 0.0  # Σ (c − ĉ)² / 2σ

@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
     coef: Any  # a of f = K a, or the table g, or the weights of features
     value: Any  # of the function at each row
-    bias: float = 0.0
+    bias: Any = 0.0  # of several classes at once one each
 
     def moved(self, step: "Point", share: float = 1.0) -> "Point":
         """Return the point after a share of a step."""
@@ -47,7 +47,7 @@ class Look(NamedTuple):
     """What a pass over the rows adds up, at a point."""
 
     away: Any  # from the point's function to that of the rows' coefficients: zero at the minimum
-    mass: float  # Σc
+    mass: Any  # Σc, of several classes at once one each
     loss: float
     dual: float
     proximal: float
