@@ -56,7 +56,7 @@ def learn(
         return Learned(_fit(comparison, found, answer, FEW, weight), Sigmoid(), threshold, FEW, None, None)
     folds = make_folds(judged.keys, answer, n_folds, rng)
     scores, plain, held_out = _cross_validate(comparison, found, answer, folds)
-    losses = np.array([_loss(score, answer, held_out) for score in scores])
+    losses = np.logaddexp(0.0, np.where(answer, -1.0, 1.0) * scores)
     best = _best_without(losses, folds, held_out)
     penalty, C = SETTINGS[losses[:, held_out].mean(axis=1).argmin()]
     chosen = scores[best, np.arange(len(answer))]
@@ -118,13 +118,6 @@ def _cross_validate(
 def _plain(F: Array, n_columns: int) -> Array:
     """Return the mean similarity of each column, and its gaps."""
     return np.hstack([F[:, :n_columns], F[:, -n_columns:]])
-
-
-def _loss(score: Array, answer: Flags, held_out: Flags) -> Array:
-    """Return the log loss of pairs, once the scores of those held out are calibrated: else the timid win."""
-    sigmoid = calibrate(score[held_out], answer[held_out])
-    loss: Array = np.logaddexp(0.0, np.where(answer, -1.0, 1.0) * (sigmoid.slope * score + sigmoid.offset))
-    return loss
 
 
 def _best_without(losses: Array, folds: PairFolds, scored: Flags) -> Index:
