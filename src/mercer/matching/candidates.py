@@ -56,7 +56,7 @@ def find_candidates(left: Records, right: Records | None, decision: Decision, le
     its = mine if right is None else Weighted.of(right, decision)
     n, m = len(mine.known), len(its.known)
     if n * m <= MOST_EXACT:
-        return _all_above(mine, None if right is None else its, decision, least)
+        return _all_above(mine, None if right is None else its, decision, least - decision.lift)
     return _neighbors(mine, its, one_table=right is None)
 
 

@@ -10,6 +10,7 @@ from mercer.machines import StumpSVC
 from mercer.matching.comparison import Comparison, Similarities
 from mercer.solvers.nonnegative import fit_nonnegative
 
+LIFT = 2.0  # of the log odds by curves, at most: no judged pair may have been as far apart as others are
 N_KNOTS = 65  # of a curve between similarities 0 and 1
 DETAIL = 1.0  # of one kernel of a column, against their mean, in the penalty
 GAP = 0.5  # of a missing cell, likewise
@@ -32,10 +33,7 @@ class Decision(NamedTuple):
     edit_levels: Array
     intercept: float
     column_of: Index
-    curves: Array = (
-        NO_CURVES  # (n_kernels + 2 n_columns, N_KNOTS): of kernels, edits and gaps; or of products too
-    )
-    curve_intercept: float = 0.0
+    curves: Array = NO_CURVES  # (n_kernels + 2 n_columns, N_KNOTS): of kernels, edit distances, gaps
 
     def with_curves(self, machine: StumpSVC) -> "Decision":
         """Return the mean of this and of a machine on `all_similarities`."""
@@ -45,25 +43,18 @@ class Decision(NamedTuple):
             knots[1 + j * N_KNOTS : 1 + (j + 1) * N_KNOTS, j] = np.linspace(0.0, 1.0, N_KNOTS)
         at_zero, *values = machine.decision_function(knots)
         return self._replace(
-            curves=np.reshape(values, (n, N_KNOTS)) - at_zero, curve_intercept=float(at_zero)
+            curves=np.reshape(values, (n, N_KNOTS)) - at_zero + (at_zero - self.intercept) / n
         )
 
-    def all_similarities(self, found: Similarities, *, products: bool = False) -> Array:
-        """Return kernels, edit distances and gaps of pairs, neutral values where a cell is missing.
-
-        With products, also those of any two columns' mean similarities: both are alike.
-        """
-        kernels = np.where(found.known[:, self.column_of], found.values, self.levels)
-        parts = [kernels, np.where(found.known, found.edits, self.edit_levels), ~found.known]
-        if products:
-            c, d = np.triu_indices(len(self.gaps), 1)
-            means = kernels @ self._is_of / self._is_of.sum(axis=0)
-            parts.append(means[:, c] * means[:, d])
-        return np.hstack(parts)
-
     @property
-    def _is_of(self) -> Flags:
-        return self.column_of[:, None] == np.arange(len(self.gaps))
+    def lift(self) -> float:
+        """Return by how much f may be above the linear decision."""
+        return LIFT if len(self.curves) else 0.0
+
+    def all_similarities(self, found: Similarities) -> Array:
+        """Return kernels, edit distances and gaps of pairs, neutral values where a cell is missing."""
+        kernels = np.where(found.known[:, self.column_of], found.values, self.levels)
+        return np.hstack([kernels, np.where(found.known, found.edits, self.edit_levels), ~found.known])
 
     @property
     def when_missing(self) -> Array:
@@ -80,23 +71,24 @@ class Decision(NamedTuple):
             ]
         )
         linear: Array = np.where(found.known, added + found.edits * self.edits, self.when_missing)
-        return linear if not len(self.curves) else (linear + self._along_curves(found)) / 2.0
+        if not len(self.curves):
+            return linear
+        more = (self._along_curves(found) - linear) / 2.0
+        total = more.sum(axis=1, keepdims=True)
+        return linear + more * np.where(total > LIFT, LIFT / np.maximum(total, LIFT), 1.0)
 
     def score(self, found: Similarities) -> Array:
         """Return f of each pair."""
-        total: Array = self.by_column(found).sum(axis=1)
-        return total + ((self.intercept + self.curve_intercept) / 2.0 if len(self.curves) else self.intercept)
+        total: Array = self.by_column(found).sum(axis=1) + self.intercept
+        return total
 
     def _along_curves(self, found: Similarities) -> Array:
-        n = len(self.gaps)
-        products = len(self.curves) > len(self.column_of) + 2 * n
-        place = (N_KNOTS - 1) * np.clip(self.all_similarities(found, products=products), 0.0, 1.0)
+        place = (N_KNOTS - 1) * np.clip(self.all_similarities(found), 0.0, 1.0)
         below = np.minimum(place.astype(np.intp), N_KNOTS - 2)
         rows, part = np.arange(len(self.curves)), place - below
         values = (1.0 - part) * self.curves[rows, below] + part * self.curves[rows, below + 1]
-        c, d = np.triu_indices(n if products else 0, 1)
-        shares = np.vstack([self._is_of, np.eye(n), np.eye(n), (np.eye(n)[c] + np.eye(n)[d]) / 2.0])
-        added: Array = values @ shares
+        columns = np.arange(len(self.gaps))
+        added: Array = values @ (np.concatenate([self.column_of, columns, columns])[:, None] == columns)
         return added
 
 
@@ -169,9 +161,7 @@ def equal_weights(comparison: Comparison) -> Decision:
     column_of, n = comparison.column_of, len(comparison.columns)
     weights = 1.0 / np.bincount(column_of)[column_of] / n
     levels = np.full(len(column_of), NEUTRAL)
-    return Decision(
-        weights, np.zeros(n), np.zeros(n), levels, np.full(n, NEUTRAL), -NEUTRAL, column_of, NO_CURVES, 0.0
-    )
+    return Decision(weights, np.zeros(n), np.zeros(n), levels, np.full(n, NEUTRAL), -NEUTRAL, column_of)
 
 
 def _halfway(values: Array, known: Flags, answer: Flags) -> Array:

@@ -14,8 +14,8 @@ from mercer.matching.pair_folds import PairFolds, make_folds
 from mercer.matching.probability import LEAST_EACH, MatchError, Sigmoid, calibrate, find_threshold, measure
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-CURVED = (None, (1.0, False), (10.0, False), (10.0, True))  # C of the machine that is averaged in; products?
-SETTINGS = tuple((penalty, curved) for curved in CURVED for penalty in PENALTIES)
+CURVED = (None, 1.0, 10.0)  # C of the machine that is averaged with the linear decision, if any
+SETTINGS = tuple((penalty, C) for C in CURVED for penalty in PENALTIES)
 MOST_BINS = 256  # of similarities, where pairs are more
 FEW = 1e-2  # the penalty where pairs are too few to choose one
 
@@ -58,10 +58,10 @@ def learn(
     scores, plain, held_out = _cross_validate(comparison, found, answer, folds)
     losses = np.logaddexp(0.0, np.where(answer, -1.0, 1.0) * scores)
     best = _best_without(losses, folds, held_out)
-    penalty, curved = SETTINGS[losses[:, held_out].mean(axis=1).argmin()]
+    penalty, C = SETTINGS[losses[:, held_out].mean(axis=1).argmin()]
     chosen = scores[best, np.arange(len(answer))]
     return Learned(
-        _fit(comparison, found, answer, penalty, weight, curved),
+        _fit(comparison, found, answer, penalty, weight, C),
         sigmoid := calibrate(chosen[held_out], answer[held_out]),
         find_threshold(sigmoid(chosen[held_out]), answer[held_out], cost, precision),
         penalty,
@@ -76,17 +76,16 @@ def _fit(
     answer: Flags,
     penalty: float,
     weight: Array,
-    curved: tuple[float, bool] | None = None,
+    C: float | None = None,
 ) -> Decision:
     design = Design.of(comparison, found, answer)
     linear = design.learn(design.features(found), answer, penalty, weight)
-    return linear if curved is None else _curve(linear, found, answer, curved)
+    return linear if C is None else linear.with_curves(_machine(linear, found, answer, C))
 
 
-def _curve(linear: Decision, found: Similarities, answer: Flags, curved: tuple[float, bool]) -> Decision:
-    C, products = curved
+def _machine(linear: Decision, found: Similarities, answer: Flags, C: float) -> StumpSVC:
     machine = StumpSVC(C, loss="log_loss", max_bins=MOST_BINS if len(answer) > MOST_BINS else None)
-    return linear.with_curves(machine.fit(linear.all_similarities(found, products=products), answer))
+    return machine.fit(linear.all_similarities(found), answer)
 
 
 def _cross_validate(
@@ -104,13 +103,11 @@ def _cross_validate(
         design = Design.of(comparison, known, answer[train])
         F = design.features(known)
         linear = [design.learn(F, answer[train], penalty) for penalty in PENALTIES]
-        plainly = np.array([decision.score(new) for decision in linear])
-        for part, curved in zip(np.split(scores, len(CURVED)), CURVED, strict=True):
-            if curved is None:
-                part[:, test] = plainly
-            else:  # the curves are the same for all penalties: what they add is computed once
-                added = _curve(linear[0], known, answer[train], curved).score(new) - plainly[0] / 2.0
-                part[:, test] = plainly / 2.0 + added
+        for part, C in zip(np.split(scores, len(CURVED)), CURVED, strict=True):
+            machine = None if C is None else _machine(linear[0], known, answer[train], C)
+            for k, decision in enumerate(linear):
+                full = decision if machine is None else decision.with_curves(machine)
+                part[k, test] = full.score(new)
         n = design.n_columns
         logistic = LogisticRegression(max_iter=1000).fit(_plain(F, n), answer[train])
         plain[test] = logistic.decision_function(_plain(design.features(new), n))

@@ -58,7 +58,7 @@ class PairMatcher(BaseEstimator):
     precision : float, optional
         Instead, the share of true ones that matches should have: the least threshold with it on held-out
         pairs.
-    n_folds : int, default=5
+    n_folds : int, default=10
         Folds of the cross-validation.
     random_state : int, RandomState instance or None, default=0
         Random seed of folds, and of the pairs that `ask` draws.
@@ -98,7 +98,7 @@ class PairMatcher(BaseEstimator):
         columns: list[str] | None = None,
         cost: float = 1.0,
         precision: float | None = None,
-        n_folds: int = 5,
+        n_folds: int = 10,
         random_state: Any = 0,
     ) -> None:
         self.columns = columns

@@ -182,9 +182,9 @@ FITTED: dict[str, Field] = {"kernel_": Either(KERNEL, Several(KERNEL)),
     "machines_": Several(Part("mercer.parts.AdditiveFunctions", "mercer.parts.KernelFunction"), least=1),
     **{key: Sometimes(REPORT) for key in ("C_", "Cs_", "gammas_", "scores_", "objective_", "residual_",
     "n_iter_")}}
-OF_CLASSES: dict[str, Field] = {"classes_": labels("c"), "_scheme": Sometimes(Text("ovo", "ovr",
-    "multinomial", "joint")), "intercept_": reals("p"), "support_": Sometimes(indices("n")),
-    "dual_coef_": Sometimes(reals("q n"))}
+OF_CLASSES: dict[str, Field] = {"classes_": labels("c"), "_lapse": Sometimes(Number(0, 1)),
+    "_scheme": Sometimes(Text("ovo", "ovr", "multinomial", "joint")), "intercept_": reals("p"),
+    "support_": Sometimes(indices("n")), "dual_coef_": Sometimes(reals("q n"))}
 OF_NUMBERS: dict[str, Field] = {"_one_target": Truth(), "_scaling": Maybe(one("TargetScaling", p="p")),
     "intercept_": reals("|p"), "unseen_": Sometimes(Maybe(Part("mercer.machines.UnseenErrors", p="p")))}
 CV = Plain("folds")
@@ -310,7 +310,7 @@ part("Judged", "matching.judged.Judged", keys=Array("n 2", "u"), answer=flags("n
     n="n", k="k", c="c"), unsure=Array("u 2", "u"))
 part("MatchDecision", "matching.decision.Decision", gaps=reals("c"), edits=reals("c", 0),
     edit_levels=reals("c", 0), weights=reals("k", 0), levels=reals("k"), column_of=indices("k", below="c"),
-    intercept=Number())
+    intercept=Number(), curves=reals("v 65"), curve_intercept=Number())
 part("Sigmoid", "matching.probability.Sigmoid", slope=POSITIVE, offset=Number())
 part("Share", "matching.probability.Share", **DIFFERENCE)
 declare("part", "mercer.matching.MatchError", n_pairs=Whole(), n_matches=Whole(), log_loss=UNKNOWN,
@@ -365,6 +365,13 @@ def check_trees(forest: Any) -> None:
 def check_series(series: Any) -> None:
     """Check that there is a constant for each feature where these are apart, and nowhere else."""
     refuse(np.ndim(series.constants) != 1 + series.by_feature, "has constants of another form")
+
+
+@check("mercer.parts.MatchDecision")
+def check_curves(decision: Any) -> None:
+    """Check that there is a curve for each kernel, and an edit distance and a gap of each column; or none."""
+    c, k, n = len(decision.gaps), len(decision.weights), len(decision.curves)
+    refuse(n not in (0, k + 2 * c, k + 2 * c + c * (c - 1) // 2), "has another number of curves")
 
 
 @check("mercer.parts.Sum")

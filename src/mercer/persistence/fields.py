@@ -184,7 +184,7 @@ class Array(Field):
     ----------
     shape : str
         A word for each dimension: the same letter is the same length everywhere in an object, ``c-1`` is one
-        less, ``c:2`` the number of pairs; ``|`` is or; an empty shape is a plain number.
+        less, ``c:2`` the number of pairs, 65 itself; ``|`` is or; an empty shape is a plain number.
     kinds : str
         NumPy's letters for the types that it may have.
     least, most : float
@@ -208,8 +208,8 @@ class Array(Field):
         array = np.asarray(raw) if is_number else file.array(raw)
         fits = array.dtype.kind in self.kinds and not (self.compiled and array.dtype != np.float64)
         refuse(not fits, f"holds {array.dtype}, not its kind of values")
-        matching = (found for shape in self.shapes if (found := _match(shape, array.shape, lengths)))
-        found = next(matching, None)
+        matches = (_match(shape, array.shape, lengths) for shape in self.shapes)
+        found = next((one for one in matches if one is not None), None)
         refuse(
             found is None or not (array.size or self.may_be_empty),
             f"has the shape {array.shape}, which does not fit the other arrays",
@@ -304,7 +304,7 @@ def _match(shape: list[str], found: tuple[int, ...], lengths: Mapping[str, int])
     """Return the lengths that the letters of a shape stand for, if it is that of the array."""
     if len(shape) != len(found):
         return None
-    known = {**lengths, "1": 1, "2": 2}
+    known = {**lengths, **{word: int(word) for word in shape if word.isdigit()}}
     for word, length in zip(shape, found, strict=True):
         letter, of_pairs, _ = word.partition(":")
         letter, less, _ = letter.partition("-")

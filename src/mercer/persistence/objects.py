@@ -200,9 +200,9 @@ class Writer:
         if id(value) in self.open:
             raise RecursionError
         self.open.add(id(value))
-        fields, state = form_of(name).fields, _state(value)
+        fields, state, parameters = form_of(name).fields, _state(value), signature(kind).parameters
         for key in sorted(state.keys() - fields.keys() - set(OF_MACHINES)):
-            if state[key] is not _default(kind, key):
+            if key not in parameters or state[key] is not parameters[key].default:
                 raise ModelFileError(
                     f"a {name} in it has {key}={quote(state[key])}, which files have no field for"
                 )
@@ -225,14 +225,6 @@ def _state(value: Any) -> dict[str, Any]:
         for key, one in vars(value).items()
         if not isinstance(getattr(kind, key, None), cached_property)
     }
-
-
-def _default(kind: type, key: str) -> Any:
-    parameter = signature(kind).parameters.get(key)
-    return _NOTHING if parameter is None else parameter.default
-
-
-_NOTHING = object()
 
 
 def _check_allowed(name: str, allowed: Sequence[str]) -> None:

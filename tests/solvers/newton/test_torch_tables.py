@@ -66,7 +66,7 @@ def test_a_newton_step_solves_its_system(device, coarse, monkeypatch):
     weight, away = rng.uniform(0.0, 0.1, 1200), rng.normal(size=columns.value.shape)
     away -= away[:, :1]
     code, w, a = (torch.tensor(x, device=device) for x in (columns.code, weight, away))
-    system = torch_tables.NewtonSystem(rows, code, w)
+    system = torch_tables.NewtonSystem(rows, CodedColumns(code, rows.value), w)
     step = system.solve(a, 0.7)
     table, b = system.table(step[:-1]).cpu().numpy(), float(step[-1])
     x = weight * (np.take_along_axis(table, columns.code.astype(int), 1).sum(0) + b)
