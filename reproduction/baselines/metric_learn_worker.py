@@ -11,7 +11,7 @@ import numpy as np
 
 def main(source: str, target: str, name: str) -> None:
     """Write the matrix L of the metric ‖L(x − x')‖ that a method learns with its defaults."""
-    from metric_learn import ITML, LMNN  # here, since other interpreters import this file as well
+    from metric_learn import ITML, LMNN  # type: ignore[import-not-found]  # other interpreters import this file
 
     data = np.load(source)
     X = data["X"]

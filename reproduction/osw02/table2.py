@@ -49,7 +49,8 @@ LOG10_PENALTY = np.arange(3, -5, -1)  # of λ_s / C², the strongest first: it w
 LOG2_C = np.arange(-5, 16, 2)  # the grid of [LL05], 11 values by 10, but
 LOG2_GAMMA = np.arange(-13, 6, 2)  # its features are in [−1, 1], squared distances four times as large
 LOG2_C_OF_SUMS = np.arange(-5, 10, 2)  # for kernels of spread one
-RIVALS = {
+Weigh = Callable[[Array, Array, float], Array]  # Gram matrices, labels and C to weights
+RIVALS: dict[str, Weigh] = {
     "Average": many_kernels.average,
     "Aligned": many_kernels.align,
     "EasyMKL": many_kernels.easy,
@@ -110,7 +111,7 @@ def search(model: Any, grid: dict[str, Any], split: Split, seed: int) -> list[fl
     return [split.percent_wrong(found.predict(split.X_test)), seconds]
 
 
-def weighed_kernels(split: Split, seed: int, *, weigh: Callable[[Array, Array, float], Array]) -> list[float]:
+def weighed_kernels(split: Split, seed: int, *, weigh: Weigh) -> list[float]:
     """Return the test error of an SVM with the kernels of `Widths`, weighed by a rival; C by five folds."""
     varies = np.ptp(split.X_train, axis=0) > 0
     X, X_test, y = split.X_train[:, varies], split.X_test[:, varies], split.y_train
