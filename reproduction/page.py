@@ -185,9 +185,9 @@ def _claims(claims: Sequence[Claim], numbers: Numbers) -> list[str]:
 def _command(shown_by: str) -> str:
     if not shown_by:
         return NOTHING
-    return (
-        f"`pytest -k {shown_by}`" if shown_by.startswith("test_") else f"`python -m reproduction {shown_by}`"
-    )
+    if shown_by.startswith("test_"):
+        return f"`pytest -k {shown_by}`"
+    return f"`python -m {'' if shown_by.startswith('benchmarks ') else 'reproduction '}{shown_by}`"
 
 
 def _table(table: Table, judged: pd.DataFrame, record: pd.DataFrame) -> list[str]:

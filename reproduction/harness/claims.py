@@ -44,7 +44,7 @@ class Claim:
     verdict : tuple or callable
         The verdict and what it rests on, or a function of `Numbers` that returns both.
     shown_by : str
-        The table or figure on the command line, or the test, that shows it; "" where nothing can.
+        The table, figure or test that shows it, or "benchmarks NAME"; "" where nothing can.
     """
 
     where: str

@@ -193,7 +193,7 @@ def summarize(results: Sequence[Result]) -> list[str]:
     """Compare the errors and the CPU times of ours and of the tuned SVM on the splits that both have."""
     errors = on_same_splits(results, "Ours", "Tuned SVM")
     if not errors:
-        return []
+        return _beside_rivals(results)
     error, tuned = np.mean([pairs.mean(axis=0) for pairs in errors.values()], axis=0)
     sets = "1 set" if len(errors) == 1 else f"{len(errors)} sets"
     times = [
@@ -206,6 +206,19 @@ def summarize(results: Sequence[Result]) -> list[str]:
         f"difference of {error - tuned:+.2f}{_error_of_difference(errors)}.",
         f"Median CPU time with model selection, ours against the tuned SVM: {'; '.join(times)}.",
         *_beside_cited(errors),
+        *_beside_rivals(results),
+    ]
+
+
+def _beside_rivals(results: Sequence[Result]) -> list[str]:
+    """Return a sentence for each rival that ran on splits of ours: how much higher its mean error is."""
+    found = {name: on_same_splits(results, name, "Ours") for name in RIVALS}
+    return [
+        f"{name} less ours on the same splits of {', '.join(errors)}: "
+        f"{np.mean([np.mean(pairs[:, 0] - pairs[:, 1]) for pairs in errors.values()]):+.2f}"
+        f"{_error_of_difference(errors)}."
+        for name, errors in found.items()
+        if errors
     ]
 
 

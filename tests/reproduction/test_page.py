@@ -89,6 +89,8 @@ def test_every_claim_has_a_verdict_and_what_shows_it_exists():
         assert note, claim.sentence
         if claim.shown_by.startswith("test_"):
             assert f"def {claim.shown_by}(" in tests, claim.shown_by
+        elif claim.shown_by.startswith("benchmarks "):
+            assert (ROOT / f"{claim.shown_by.replace(' ', '/')}.py").exists()
         elif claim.shown_by:
             assert claim.shown_by in reproduction.CATALOGUE, claim.shown_by
 

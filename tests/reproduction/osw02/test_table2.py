@@ -209,6 +209,15 @@ def test_the_summary_compares_ours_and_the_tuned_svm_split_by_split():
     assert one.endswith("1 set: 4.00 % (ours) against 5.00 % (tuned SVM), a difference of -1.00.")
 
 
+def test_the_summary_compares_rivals_with_ours_on_the_splits_that_both_have():
+    both = [
+        *results("pima", "Ours", "Ours", [20.0, 22.0, 50.0]),
+        *results("pima", "EasyMKL", "EasyMKL", [21.0, 25.0]),
+    ]
+    (sentence,) = table2.summarize(both)
+    assert sentence == "EasyMKL less ours on the same splits of pima: +2.00 ± 1.00."
+
+
 def test_the_summary_shows_the_papers_citations_beside_ours():
     found = [
         *results("wdbc", "Ours", "Ours", [2.0, 3.0]),
