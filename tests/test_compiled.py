@@ -59,7 +59,7 @@ caching.IndexDataCacheFile.save = write
 from mercer import StumpSVC
 with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter("always")
-    model = StumpSVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    model = StumpSVC(loss="log_loss").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
 assert len(warned) == 1 and "NUMBA_CACHE_DIR" in str(warned[0].message), warned
 """

@@ -101,7 +101,7 @@ def test_one_name_and_the_same_words_for_all_learners(learner):
     text = inspect.getdoc(type(learner))
     default = parameters["max_rows"].default
     words = (
-        f"max_rows : int, default={default} Of more rows, a sample of so many decides: drawn by class, "
+        f"max_rows : int, default={default} With more rows, a sample of this size is used: drawn by class, "
         "at least ten of each, with all rows that `pairs` mention."
     )
     assert words in " ".join(text.split())

@@ -210,7 +210,7 @@ def test_when_the_time_is_over_what_is_done_is_ranked(journal):
     table = search.leaderboard_
     assert search.best_name_ == "good"
     assert table.loc["slow", "folds"] < table.loc["good", "folds"] == 3
-    assert table.loc["slow", "note"].startswith("no time")
+    assert table.loc["slow", "note"].startswith("time was up after")
     assert journal.time <= 30.0 + 1.0
     assert search_among(some, budget=1e-9).fit(X, pairs=MANY, clock=journal).best_name_ == "fair"
     assert search_among(some).fit(X, pairs=MANY).stopped_ is None

@@ -310,7 +310,7 @@ part("Judged", "matching.judged.Judged", keys=Array("n 2", "u"), answer=flags("n
     n="n", k="k", c="c"), unsure=Array("u 2", "u"))
 part("MatchDecision", "matching.decision.Decision", gaps=reals("c"), edits=reals("c", 0),
     edit_levels=reals("c", 0), weights=reals("k", 0), levels=reals("k"), column_of=indices("k", below="c"),
-    intercept=Number(), curves=reals("v 65"), curve_intercept=Number())
+    intercept=Number(), curves=reals("v 65"))
 part("Sigmoid", "matching.probability.Sigmoid", slope=POSITIVE, offset=Number())
 part("Share", "matching.probability.Share", **DIFFERENCE)
 declare("part", "mercer.matching.MatchError", n_pairs=Whole(), n_matches=Whole(), log_loss=UNKNOWN,

@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array, Index
 from mercer.kernels import Forest
+from mercer.limits import one_loop_at_a_time
 
+ALONE = 20_000  # rows up to which one thread is fast enough, and no other that is busy is waited for
 BLOCK = 2**22  # values of which a step takes that many at a time
 
 
@@ -99,7 +101,8 @@ class TreeMember(BaseEstimator, ABC):
         X, y = validate_data(self, X, y, dtype=np.float64)
         if is_classifier(self):
             self.classes_ = np.unique(y)
-        grown, start = self._grow(X.astype(np.float32), y, sample_weight)
+        with one_loop_at_a_time(len(X) <= ALONE):
+            grown, start = self._grow(X.astype(np.float32), y, sample_weight)
         self.sum_ = Sum.of(grown, start, X.shape[1])
         return self
 
