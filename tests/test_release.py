@@ -49,3 +49,20 @@ def test_the_conda_recipe_asks_for_what_the_wheel_asks_for():
     run = read("conda/meta.yaml").partition("  run:")[2].partition("\ntest:")[0]
     recipe = re.findall(r"^    - (\S+)(?: (>=[\d.]+))?$", run, flags=re.MULTILINE)
     assert {name.replace("matplotlib-base", "matplotlib") + least for name, least in recipe} == wanted
+
+
+def test_the_tree_of_contributing_is_short_and_true():
+    tree = read("CONTRIBUTING.md").partition("## The rooms")[2].split("```")[1].strip("\n")
+    assert len(tree.splitlines()) <= 25
+    place = ROOT
+    for line in tree.splitlines():
+        path, _, said = line.partition(" ")
+        place = ROOT / path if path else place
+        assert place.is_dir(), line
+        words = re.split(r"[,;:()\s]+", said)
+        assert all(any((p / word).is_dir() for p in (place, ROOT)) for word in words if word.endswith("/")), line
+        assert all((place / word).exists() for word in words if word.endswith(".py") and "*" not in word), (
+            line
+        )
+    rooms = {path.name for path in (ROOT / "src/mercer").iterdir() if (path / "__init__.py").exists()}
+    assert {room for room in rooms if f"src/mercer/{room}/" not in tree} == set()
