@@ -26,7 +26,7 @@ def replace_file(path: Path, content: bytes) -> None:
             with path.open("wb") as stream:
                 stream.write(content)
         else:
-            _replace(path.resolve(), content)  # through a link, to the file behind it
+            _replace(Path(os.path.realpath(path)), content)  # through a link, to the file behind it
     except OSError as error:  # a failed write names no file, and any other one the file that was set aside
         raise OSError(error.errno, error.strerror, str(path)) from error
 

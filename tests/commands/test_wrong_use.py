@@ -1,5 +1,6 @@
 """Wrong command lines and files: one sentence that says what to do, exit code 2, and nothing is written."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -265,3 +266,25 @@ def test_without_arguments_the_help_is_shown(mercer):
     assert result.exit_code == 2
     assert "learn" in result.stderr
     assert "For example:" in result.stderr
+
+
+def test_a_data_file_whose_name_is_no_utf8_has_a_report_and_a_model(mercer, tmp_path):
+    name = os.fsdecode(b"caf\xe9.csv")
+    try:
+        Path(name).write_bytes(Path("data.csv").read_bytes())
+    except OSError:
+        pytest.skip("names of files are UTF-8 here")
+    files = ("--model", "out.mercer", "--report", "out.html")
+    done = mercer("learn", name, "--target", "state", "--id", "name", *QUICK, *files)
+    assert done.exit_code == 0, done.output
+    assert "caf\ufffd.csv" in Path("out.html").read_text(encoding="utf-8")
+    assert "caf\ufffd.csv" in mercer("show", "out.mercer").output
+
+
+@pytest.mark.parametrize("option", ["--model", "--report"])
+def test_a_link_to_itself_is_no_file_to_write(mercer, option):
+    Path("loop").symlink_to("loop")
+    done = mercer("learn", "data.csv", "--target", "state", option, "loop")
+    assert done.exit_code == 2
+    assert "loop cannot be written" in done.stderr
+    assert "another file" in done.stderr

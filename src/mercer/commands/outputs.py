@@ -19,20 +19,26 @@ LONGEST_LINE = 4000  # letters, on a terminal
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse paths that cannot be written to, or that are those of the data or of each other."""
-    taken = {path.resolve() for path in inputs if path is not None}
+    taken = {os.path.realpath(path) for path in inputs if path is not None}
     for path in outputs:
         if path is None:
             continue
         _check_output(path)
         if is_stream(path):  # nothing of it is overwritten
             continue
-        if path.resolve() in taken:
+        if os.path.realpath(path) in taken:
             raise WrongRequestError(f"{path} is named twice and would be overwritten: name another file.")
-        taken.add(path.resolve())
+        taken.add(os.path.realpath(path))
 
 
 def _check_output(path: Path) -> None:
     folder = path.absolute().parent
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a link to itself
+        raise WrongRequestError(f"{path} cannot be written ({error.strerror}): name another file.") from error
     if path.is_dir():
         raise WrongRequestError(f"{path} is a folder: name a file.")
     if is_stream(path):

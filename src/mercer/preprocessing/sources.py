@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import stat
 import sys
 from collections.abc import Callable
@@ -22,8 +23,8 @@ COPIES = 4  # of the bytes that are in memory at once: packed, unpacked, decoded
 
 
 def spoken(path: Path) -> str:
-    """Return what a source is called in messages."""
-    return "the standard input" if str(path) == STDIN else str(path)
+    """Return what a source is called in messages; letters that are not UTF-8 are replaced."""
+    return "the standard input" if str(path) == STDIN else os.fsencode(path).decode("utf-8", "replace")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -166,7 +166,7 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file."""
-        replace_file(Path(path), self.html().encode("utf-8"))
+        replace_file(Path(path), self.html().encode("utf-8", "replace"))
 
     def _repr_html_(self) -> str:
         """Return the page in a frame of its own, as a notebook shows it."""
