@@ -38,7 +38,7 @@ except ImportError:  # before scikit-learn 1.9
             """Do nothing."""
 
         def on_fit_task_end(self, estimator, context, **_):
-            sys.stdout.write(context.task_name)
+            sys.stdout.write(f"{type(estimator).__name__} - {context.task_name}")
 
 
 class Stop:

@@ -5,6 +5,7 @@ stands here does the same as far as mercer needs it; `tests/test_scikit.py` says
 """
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import signature
 from types import SimpleNamespace
 from typing import Any
@@ -45,7 +46,6 @@ average, expit = _average, _expit
 convert_to_numpy, is_numpy_namespace = _convert_to_numpy, _is_numpy_namespace
 with_converted_arrays = _estimator_with_converted_arrays
 check_feature_names, check_n_features = _check_feature_names, _check_n_features
-check_sample_weight = _check_sample_weight
 
 
 def takes_weights(scorer: Any) -> bool:
@@ -90,7 +90,12 @@ except ImportError:  # before 1.9
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method: nothing is set up before it, or torn down after it."""
-        return method
+
+        @wraps(method)  # and not itself: what it warns of is as many calls away as with callbacks
+        def call(estimator: Any, *given: Any, **options: Any) -> Any:
+            return method(estimator, *given, **options)
+
+        return call
 
 
 try:
@@ -112,3 +117,14 @@ except ImportError:  # before 1.9: what computes says that arrays are in differe
 
     def check_same_namespace(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
         """Leave it to what computes."""
+
+
+def _refuse_zeros(*given: Any, **options: Any) -> Any:
+    weight = _check_sample_weight(*given, **options)
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
+
+
+knows_zeros = "allow_all_zero_weights" in signature(_check_sample_weight).parameters  # as of 1.8
+check_sample_weight = _check_sample_weight if knows_zeros else _refuse_zeros

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process.kernels import RBF
 
@@ -73,8 +73,9 @@ def test_a_learner_learns_from_the_sampled_rows_alone(learner):
     assert few.sampled_rows_ is None
     assert many.kernel_ == few.kernel_
     assert_array_equal(many.transform(X), few.transform(X))
-    assert "Learned from a sample of 45 rows." in many._html_repr()
-    assert "sample of" not in few._html_repr()
+    if hasattr(BaseEstimator, "_html_repr"):  # as of scikit-learn 1.7
+        assert "Learned from a sample of 45 rows." in many._html_repr()
+        assert "sample of" not in few._html_repr()
 
 
 @EACH
