@@ -23,7 +23,7 @@ test-portable: $(ALL)  ## the numerical tests, as a processor without newer inst
 
 test-oldest: $(ALL)  ## the tests with the oldest scikit-learn that works, and what was there with it
 	$(BIN)/python -m pip install --quiet 'scikit-learn==1.6.*' 'scipy<1.16' 'pytest<9'
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --ignore tests/reproduction
 
 test-tomorrow: $(ALL)  ## the tests with the development versions of what mercer is built on
 	$(BIN)/python -m pip install --quiet --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn

@@ -36,6 +36,7 @@ __all__ = [
     "expit",
     "get_namespace",
     "is_numpy_namespace",
+    "partial_dependence",
     "supported_float_dtypes",
     "takes_weights",
     "with_callbacks",
@@ -128,3 +129,16 @@ def _refuse_zeros(*given: Any, **options: Any) -> Any:
 
 knows_zeros = "allow_all_zero_weights" in signature(_check_sample_weight).parameters  # as of 1.8
 check_sample_weight = _check_sample_weight if knows_zeros else _refuse_zeros
+
+
+def partial_dependence(model: Any, table: Any, columns: list[str], **options: Any) -> Any:
+    """Return scikit-learn's partial dependence on a column; before 1.7 it takes no values of one's own."""
+    from sklearn import inspection  # which takes a while
+
+    if "custom_values" in signature(inspection.partial_dependence).parameters:
+        return inspection.partial_dependence(model, table, columns, **options)
+    answer = model.predict if options["response_method"] == "auto" else model.predict_proba
+    values = options["custom_values"][columns[0]]
+    means = [np.mean(answer(table.assign(**{columns[0]: value})), axis=0) for value in values]
+    average = np.array(means).reshape(len(means), -1).T
+    return {"average": average[1:] if len(average) == 2 else average}

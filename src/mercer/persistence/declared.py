@@ -217,7 +217,7 @@ estimator("of sklearn", "sklearn.linear_model.Ridge", **RIDGE, random_state=REPO
     solver_=REPORT)
 estimator("of sklearn", "sklearn.linear_model.RidgeCV", alphas=REPORT, fit_intercept=REPORT, scoring=REPORT,
     cv=CV, gcv_mode=REPORT, alpha_per_target=REPORT, store_cv_results=REPORT, **LINEAR, alpha_=REPORT,
-    best_score_=REPORT, cv_results_=Sometimes(REPORT))
+    best_score_=REPORT, cv_results_=Sometimes(REPORT), _store_cv_results=Sometimes(REPORT))
 estimator("of sklearn", "sklearn.dummy.DummyRegressor", strategy=Text("mean", "median", "quantile",
     "constant"), constant=REPORT, quantile=REPORT, n_outputs_=Whole(1, length="q"), constant_=reals("1 q"))
 estimator("of sklearn", "sklearn.dummy.DummyClassifier", strategy=Text("prior", "most_frequent"),

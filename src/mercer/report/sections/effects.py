@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.random import RandomState
-from sklearn.inspection import partial_dependence
 
 from mercer._typing import Array, Index
 from mercer.kernels.description import count
@@ -17,6 +16,7 @@ from mercer.report.picture import Picture, draw_picture
 from mercer.report.plots.shapes import PANEL_SIZE, draw_data
 from mercer.report.plots.style import COLOURS, LEGEND_LETTERS, MARKERS, ink, plain_text, shorten_numbers, tidy
 from mercer.report.subject import REPEATS, Importance, Subject
+from mercer.scikit import partial_dependence
 from mercer.search.words import percent
 
 MOST_BARS, MOST_CURVES, PANELS_ACROSS = 15, 6, 2
