@@ -329,24 +329,6 @@ def test_where_the_scheduler_is_gone_the_error_has_the_last_model(processes, mon
     assert set(model.predict(X_NEW)) <= set(model.classes_)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: KernelSVC(C=0.1, loss="log_loss"),
-        lambda: KernelSVC(RBF(2.0), loss="log_loss", n_landmarks=40, random_state=0),
-    ],
-    ids=["features", "landmarks"],
-)
-def test_where_the_scheduler_is_gone_fits_of_features_and_landmarks_say_so(processes, monkeypatch, make):
-    lazy, y = made_on_workers()
-    at_newton_step(monkeypatch, 3, processes[0].kill)
-    with pytest.raises(ClusterError, match="`model`") as caught:
-        make().fit(lazy, y)
-    with dask.config.set(scheduler="threads"):
-        Z, labels = dask.compute(lazy, y)
-    assert caught.value.model.score(Z, labels) > 0.6  # two Newton steps were done
-
-
 def test_dask_is_imported_for_its_collections_alone():
     program = (
         "import sys, numpy as np\nfrom mercer import StumpSVC\n"
